@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
+/*
+ * The zone state machine: conditions, write pointers, open-zone resources, and the rules that
+ * reads and writes must obey. All changes of a zone go through zone_set() in zone.c, which keeps
+ * the counters.
+ */
+#ifndef MEMZBC_ZONE_H
+#define MEMZBC_ZONE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "geometry.h"
+#include "store.h"
+
+struct memzbc_lun;
+struct memzbc_cmd;
+
+/* What can be told from the table, kept at hand. */
+struct zones {
+	uint32_t count[16];	/* SWR zones by ZONE CONDITION */
+	uint32_t oldest, newest;	/* implicitly opened zones by last write; NO_SLOT if none */
+	uint32_t *newer, *older;	/* by slot: neighbours in that order */
+};
+
+#define NO_SLOT UINT32_MAX
+
+/* Fresh table: all zones as after a format. */
+void zones_format(struct memzbc_lun *lun);
+/* Build lun->zones from the table. Returns 0 or -ENOMEM. */
+int zones_init(struct memzbc_lun *lun);
+void zones_free(struct memzbc_lun *lun);
+
+uint8_t zone_condition(const struct memzbc_lun *lun, const struct zone *z);
+/* Write pointer as an LBA; the zone's end when FULL. Zones without one: NO_WRITE_POINTER. */
+uint64_t zone_write_pointer(const struct memzbc_lun *lun, const struct zone *z);
+/* First LBA in the zone from which on nothing was written: reads see zeros there. */
+uint64_t zone_written_end(const struct memzbc_lun *lun, const struct zone *z);
+
+/* A range of blocks a command names. */
+struct extent {
+	uint64_t lba;
+	uint64_t blocks;
+	uint8_t lba_byte;	/* where the CDB has its LBA field, for the field pointer */
+};
+
+/*
+ * The rules for reads and writes, in the order of checks of ZBC (all before any effect).
+ * They return GOOD, or CHECK CONDITION with the sense set.
+ */
+uint8_t zone_check_range(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const struct extent *x);
+uint8_t zone_check_read(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const struct extent *x);
+/* *@again: an SWR write that was executed before, and comes a second time after a reopen. */
+uint8_t zone_check_write(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const struct extent *x,
+			 uint32_t opcode, bool *again);
+
+/* The effects of a checked write to an SWR zone, after its data are stored. */
+void zone_written(struct memzbc_lun *lun, const struct zone *z, uint64_t blocks);
+
+/* Transitions of zone management commands; the caller has checked that they are allowed. */
+void zone_open(struct memzbc_lun *lun, const struct zone *z);
+void zone_close(struct memzbc_lun *lun, const struct zone *z);
+void zone_finish(struct memzbc_lun *lun, const struct zone *z);
+void zone_reset(struct memzbc_lun *lun, const struct zone *z);
+
+#endif

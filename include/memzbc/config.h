@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
+/*
+ * The config string of a LUN: KEY=VALUE[/KEY=VALUE...].
+ *
+ * One table of keys (memzbc_keys) is the source of the parser's ranges, of the
+ * help texts and of the README's table.
+ */
+#ifndef MEMZBC_CONFIG_H
+#define MEMZBC_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Longest reason the parser writes, with its terminating NUL. */
+#define MEMZBC_REASON_SIZE 256
+
+/* Longest config string, "memzbc/" included: what the kernel keeps of it. */
+#define MEMZBC_CONFIG_LEN_MAX 255
+
+/* max_open: no limit. */
+#define MEMZBC_NO_LIMIT 0u
+
+enum memzbc_model {
+	MEMZBC_MODEL_HM,	/* host managed */
+};
+
+/*
+ * A parsed config. memzbc_config_parse() fills what the string says,
+ * memzbc_config_complete() the rest; only a completed one opens a LUN.
+ * Zone lengths are in bytes until completed and in logical blocks after.
+ */
+struct memzbc_config {
+	enum memzbc_model model;
+	uint32_t lba_size;	/* logical block, bytes: 512 or 4096 */
+	uint32_t pblk_size;	/* physical block, bytes: lba_size..4096 */
+	uint64_t zone_size;	/* distance of two zone starts, logical blocks */
+	uint64_t zone_cap;	/* length of a sequential zone, logical blocks, <= zone_size */
+	uint64_t conv;		/* conventional zones at the start */
+	uint64_t conv_end;	/* conventional zones at the end */
+	uint32_t max_open;	/* open SWR zones, MEMZBC_NO_LIMIT or more */
+	bool urswrz;		/* reads of unwritten blocks are allowed */
+	uint64_t mem;		/* budget of memory for data, bytes */
+	uint64_t capacity;	/* logical blocks of the whole unit */
+	uint32_t given;		/* bit k: the string names memzbc_keys[k] */
+};
+
+/* A key of the config string, as documentation shows it. */
+struct memzbc_key {
+	const char *name;
+	const char *unit;	/* "bytes", "zones", ... or "" */
+	const char *range;	/* accepted values, for people */
+	const char *preset;	/* the default, for people */
+	const char *when;	/* when it may change: "at creation" */
+	const char *help;	/* one sentence */
+};
+
+/**
+ * memzbc_config_keys() - the table of all keys
+ * @count: out: number of entries
+ *
+ * Return: the table, static storage.
+ */
+const struct memzbc_key *memzbc_config_keys(size_t *count);
+
+/**
+ * memzbc_config_parse() - parse a config string
+ * @cfg: out: filled with defaults and what the string says; undefined on error
+ * @string: the config string, with or without its leading "memzbc/"
+ * @reason: out: on error, one line that names the key, the value and what is
+ *	accepted; MEMZBC_REASON_SIZE bytes
+ *
+ * Checks all that can be said without the size of the LUN: unknown, doubled and
+ * malformed keys, ranges, and keys that contradict each other.
+ *
+ * Return: 0, or -EINVAL with @reason set.
+ */
+int memzbc_config_parse(struct memzbc_config *cfg, const char *string, char *reason);
+
+/**
+ * memzbc_config_complete() - settle what depends on the LUN
+ * @cfg: in/out: a config from memzbc_config_parse()
+ * @size: size of the LUN in bytes
+ * @block_size: the logical block size that LIO has for the LUN, bytes; it is
+ *	the default of key lba and must agree with it; 0 if not known
+ * @reason: as for memzbc_config_parse()
+ *
+ * Return: 0, or -EINVAL with @reason set.
+ */
+int memzbc_config_complete(struct memzbc_config *cfg, uint64_t size, uint32_t block_size,
+			   char *reason);
+
+/**
+ * memzbc_config_help() - the help text of all keys, for cfg_desc
+ *
+ * Return: text of several lines, to be freed by the caller; NULL without memory.
+ */
+char *memzbc_config_help(void);
+
+#endif
