@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
+# shellcheck shell=bash
+#
+# What the scripts of memzbc share: messages, the packages they need and the build. To be sourced.
+# shellcheck disable=SC2034  # used by those that source this
+
+REPO=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)
+BUILD=${MEMZBC_BUILD:-$REPO/build}
+CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/memzbc
+PATH=$PATH:/usr/sbin:/sbin
+
+# The one list of Debian packages, by what needs them.
+declare -A PACKAGES=(
+	[build]="cmake gcc g++ make libc6-dev pkg-config tcmu-runner"
+	[vm]="qemu-system-x86 linux-image-amd64 busybox-static dbus kmod iproute2 util-linux python3"
+	[lun]="tcmu-runner targetcli-fb python3-rtslib-fb python3-dbus dbus kmod lsscsi sg3-utils"
+	[test]="clang libclang-rt-14-dev clang-tidy clang-format cppcheck shellcheck mypy valgrind
+		libcmocka-dev dpkg-dev fio zbd-utils f2fs-tools btrfs-progs open-iscsi procps"
+)
+
+# say TEXT...: tell the user what happens, on standard error, so that output stays clean.
+say() {
+	printf '%s: %s\n' "${0##*/}" "$*" >&2
+}
+
+# die STATUS TEXT...: say why and end.
+die() {
+	local status=$1
+	shift
+	say "$*"
+	exit "$status"
+}
+
+# as_root COMMAND...: run it as root, through sudo only where that is needed.
+as_root() {
+	if ((EUID == 0)); then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		die 1 "not root and there is no sudo: cannot run $*"
+	fi
+}
+
+# missing_packages PACKAGE...: print those that are not installed.
+missing_packages() {
+	local state package
+	declare -A have=()
+	while read -r state package; do
+		[[ $state == installed ]] && have[$package]=1
+	done < <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null)
+	for package; do
+		[[ -v have[$package] ]] || printf '%s\n' "$package"
+	done
+}
+
+# install_packages GROUP...: install what the groups of PACKAGES name and the machine lacks.
+# A package whose service cannot start (no systemd, no LIO in the kernel) counts as installed:
+# the scripts need its files and start services themselves.
+install_packages() {
+	local group
+	local -a wanted=() missing
+	for group; do
+		read -r -d '' -a more <<<"${PACKAGES[$group]}" || true
+		wanted+=("${more[@]}")
+	done
+	mapfile -t missing < <(missing_packages "${wanted[@]}")
+	((${#missing[@]})) || return 0
+	say "installing ${#missing[@]} packages: ${missing[*]}"
+	apt_get update >&2 || say "apt-get update failed; trying with the lists there are"
+	apt_get install --yes --no-install-recommends "${missing[@]}" >&2 ||
+		say "apt-get reported an error; looking at what is there"
+	for group in $(missing_packages "${missing[@]}"); do
+		dpkg -L "$group" >/dev/null 2>&1 || die 1 "package $group could not be installed"
+		say "package $group is unpacked, but its set-up failed; going on"
+	done
+}
+
+apt_get() {
+	as_root env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
+		apt-get -q -o DPkg::Lock::Timeout=600 "$@" </dev/null
+}
+
+# build_project [CMAKE-OPTION...]: configure where needed and compile into $BUILD. Two callers at
+# the same time take turns.
+build_project() {
+	local lock
+	mkdir -p "$BUILD"
+	exec {lock}>"$BUILD/.build-lock"
+	flock "$lock"
+	if (($# > 0)) || [[ ! -e $BUILD/CMakeCache.txt ]]; then
+		cmake -S "$REPO" -B "$BUILD" "$@" || return
+	fi
+	cmake --build "$BUILD" --parallel "$(nproc)" || return
+	exec {lock}>&-
+}
