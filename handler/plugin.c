@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
+/*
+ * The tcmu-runner plugin: what the daemon wants of a handler, in terms of the device model.
+ *
+ * The daemon gets no command back: the plugin takes every command from LIO's ring and completes it
+ * with libtcmu, which the daemon allows to handlers that have a handle_cmd and no read, write or
+ * flush. So a command may be completed later and by any thread, in whatever order.
+ *
+ * Of the structures of 1.5.4 it uses the least it can, because later versions add to them: of
+ * struct tcmur_cmd the first field only, and of struct tcmur_handler nothing behind handle_cmd but
+ * init and destroy.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libtcmu.h>
+#include <libtcmu_common.h>
+#include <libtcmu_log.h>
+#include <tcmu-runner.h>
+#include <tcmur_device.h>
+
+#include <memzbc/config.h>
+#include <memzbc/lun.h>
+#include <memzbc/scsi.h>
+
+#include "states.h"
+
+/* Commands completed before the kernel is told: bounds how long the first of them waits. */
+#define BATCH_MAX 256
+_Static_assert(BATCH_MAX <= MEMZBC_UNACKNOWLEDGED_MAX, "the model remembers a batch");
+
+/* The daemon cuts messages at 254 bytes, newline included, and puts names before them. */
+#define LOG_LINE "%.190s\n"
+
+/* A LUN of the daemon. */
+struct plugin_lun {
+	struct tcmu_device *dev;
+	struct memzbc_lun *model;
+	pthread_mutex_t lock;	/* the model, and the completion side of the ring */
+	unsigned int unannounced;	/* commands completed that the kernel was not told of */
+};
+
+/* A command between the ring and its completion; lives in the command's hm_private. */
+struct plugin_cmd {
+	struct plugin_lun *lun;
+	struct tcmulib_cmd *ring_cmd;
+	struct memzbc_cmd cmd;
+};
+
+/* libtcmu does not align hm_private. */
+#define PLUGIN_CMD_SIZE (sizeof(struct plugin_cmd) + _Alignof(struct plugin_cmd) - 1)
+_Static_assert(PLUGIN_CMD_SIZE <= sizeof(struct tcmur_cmd),
+	       "the commands that the daemon took have room for ours");
+_Static_assert(SENSE_BUFFERSIZE == MEMZBC_SENSE_SIZE, "the model fills the ring's sense buffer");
+
+static struct plugin_cmd *plugin_cmd_init(struct plugin_lun *lun, struct tcmulib_cmd *ring_cmd)
+{
+	const uintptr_t mask = _Alignof(struct plugin_cmd) - 1;
+	uint8_t *room = ring_cmd->hm_private;
+	struct plugin_cmd *pc = (void *)(room + (-(uintptr_t)room & mask));
+
+	*pc = (struct plugin_cmd){
+		.lun = lun,
+		.ring_cmd = ring_cmd,
+		.cmd = {
+			.cdb = ring_cmd->cdb,
+			.iov = ring_cmd->iovec,
+			.iov_cnt = ring_cmd->iov_cnt,
+			.sense = ring_cmd->sense_buf,
+		},
+	};
+	return pc;
+}
+
+static int tcmu_status(uint8_t status)
+{
+	switch (status) {
+	case SAM_STAT_GOOD:
+		return TCMU_STS_OK;
+	case SAM_STAT_CHECK_CONDITION:
+		return TCMU_STS_PASSTHROUGH_ERR;
+	case SAM_STAT_BUSY:
+		return TCMU_STS_BUSY;
+	default:
+		return TCMU_STS_HW_ERR;
+	}
+}
+
+/* Answer a command; @pc is gone afterwards. Called with the LUN's lock held. */
+static void complete(struct plugin_cmd *pc, uint8_t status)
+{
+	pc->lun->unannounced++;
+	tcmulib_command_complete(pc->lun->dev, pc->ring_cmd, tcmu_status(status));
+}
+
+/* Have the kernel fetch all answers. Called with the LUN's lock held. */
+static void announce(struct plugin_lun *lun)
+{
+	if (!lun->unannounced)
+		return;
+	tcmulib_processing_complete(lun->dev);
+	memzbc_lun_acknowledged(lun->model);
+	lun->unannounced = 0;
+}
+
+/* Called with the LUN's lock held. */
+static void execute(struct plugin_cmd *pc)
+{
+	struct plugin_lun *lun = pc->lun;
+
+	complete(pc, memzbc_lun_execute(lun->model, &pc->cmd));
+	if (lun->unannounced >= BATCH_MAX)
+		announce(lun);
+}
+
+/*
+ * Whether a command looks as 1.5.4 makes it: the daemon's part in hm_private, behind the rest in
+ * the same allocation. A daemon whose structures differ is told so instead of crashed.
+ */
+static bool command_is_sane(const struct tcmur_cmd *daemon_cmd, const struct tcmulib_cmd *ring_cmd)
+{
+	uintptr_t distance = (uintptr_t)daemon_cmd - (uintptr_t)ring_cmd;
+
+	return distance >= sizeof(*ring_cmd) && distance < 1 << 20 &&
+	       ring_cmd->hm_private == daemon_cmd;
+}
+
+/* Execute a command that the daemon took from the ring, and all that are behind it. */
+static int plugin_handle_cmd(struct tcmu_device *dev, struct tcmur_cmd *daemon_cmd)
+{
+	struct plugin_lun *lun = tcmur_dev_get_private(dev);
+	struct tcmulib_cmd *ring_cmd;
+	int cancel_state;
+
+	memcpy(&ring_cmd, &daemon_cmd->lib_cmd, sizeof(ring_cmd)); /* not aligned */
+	if (!command_is_sane(daemon_cmd, ring_cmd)) {
+		tcmu_dev_err(dev, "memzbc does not know this version of tcmu-runner\n");
+		return TCMU_STS_HW_ERR;
+	}
+
+	/* The daemon ends this thread by cancellation, and each system call could be the place. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+	pthread_mutex_lock(&lun->lock);
+	do
+		execute(plugin_cmd_init(lun, ring_cmd));
+	while ((ring_cmd = tcmulib_get_next_command(dev, PLUGIN_CMD_SIZE)));
+	announce(lun);
+	pthread_mutex_unlock(&lun->lock);
+	pthread_setcancelstate(cancel_state, NULL);
+
+	/* Never anything else: the daemon would complete the command a second time. */
+	return TCMU_STS_ASYNC_HANDLED;
+}
+
+/*
+ * The unit serial number. LIO's tools set it after they enabled the device, which is when open is
+ * called, so it is asked for when an initiator wants it.
+ */
+static int plugin_serial(void *arg, char *serial)
+{
+	struct plugin_lun *lun = arg;
+	char *wwn = tcmu_cfgfs_dev_get_wwn(lun->dev);
+	int ret = -ENODATA;
+
+	if (wwn && wwn[0]) {
+		snprintf(serial, MEMZBC_SERIAL_MAX + 1, "%s", wwn);
+		ret = 0;
+	}
+	free(wwn);
+	return ret;
+}
+
+static void plugin_log(void *arg, const char *line)
+{
+	struct plugin_lun *lun = arg;
+
+	tcmu_dev_info(lun->dev, LOG_LINE, line);
+}
+
+static void states_log(const char *line)
+{
+	tcmu_info(LOG_LINE, line);
+}
+
+static int plugin_parse(struct tcmu_device *dev, const char *string, struct memzbc_config *cfg,
+			char *reason)
+{
+	uint32_t block_size = tcmu_dev_get_block_size(dev);
+	int ret = memzbc_config_parse(cfg, string, reason);
+
+	if (ret < 0)
+		return ret;
+	return memzbc_config_complete(cfg, tcmu_dev_get_num_lbas(dev) * block_size, block_size,
+				      reason);
+}
+
+static int open_model(struct plugin_lun *lun, char *reason)
+{
+	struct memzbc_config cfg;
+	char state_dir[STATES_PATH_SIZE];
+	struct memzbc_lun_params params = {
+		.cfg = &cfg,
+		.state_dir = state_dir,
+		.max_transfer = tcmu_dev_get_max_xfer_len(lun->dev),
+		.serial = plugin_serial,
+		.serial_arg = lun,
+		.log = plugin_log,
+		.log_arg = lun,
+	};
+	int ret = plugin_parse(lun->dev, tcmu_dev_get_cfgstring(lun->dev), &cfg, reason);
+
+	if (ret == 0)
+		ret = states_locate(tcmu_dev_get_uio_name(lun->dev), state_dir, &params.token,
+				    reason);
+	if (ret == 0)
+		ret = memzbc_lun_open(&params, &lun->model, reason);
+	return ret;
+}
+
+/* The daemon passes no reopen when it comes back to a LUN: the model sees it by the state. */
+static int plugin_open(struct tcmu_device *dev, bool reopen)
+{
+	struct plugin_lun *lun = calloc(1, sizeof(*lun));
+	char reason[MEMZBC_REASON_SIZE];
+	int ret;
+
+	(void)reopen;
+	if (!lun)
+		return -ENOMEM;
+	lun->dev = dev;
+	pthread_mutex_init(&lun->lock, NULL);
+	ret = open_model(lun, reason);
+	if (ret < 0) {
+		tcmu_dev_err(dev, LOG_LINE, reason);
+		pthread_mutex_destroy(&lun->lock);
+		free(lun);
+		return ret;
+	}
+	tcmur_dev_set_private(dev, lun);
+	return 0;
+}
+
+/*
+ * The LUN was deleted, or the daemon ends: nothing tells which. For a deletion the kernel waits
+ * until this returns, and nobody can look at its configfs.
+ */
+static void plugin_close(struct tcmu_device *dev)
+{
+	struct plugin_lun *lun = tcmur_dev_get_private(dev);
+
+	tcmur_dev_set_private(dev, NULL);
+	memzbc_lun_close(lun->model);
+	pthread_mutex_destroy(&lun->lock);
+	free(lun);
+	states_closed();
+}
+
+static bool plugin_check_config(const char *cfgstring, char **reason)
+{
+	struct memzbc_config cfg;
+	char text[MEMZBC_REASON_SIZE];
+
+	if (strstr(cfgstring, ";tcmur_cmd_time_out="))
+		snprintf(text, sizeof(text),
+			 "tcmur_cmd_time_out is not supported: set the attribute cmd_time_out");
+	else if (memzbc_config_parse(&cfg, cfgstring, text) == 0)
+		return true;
+	*reason = strdup(text);
+	return false;
+}
+
+static int refuse_size(struct tcmu_device *dev, uint64_t size)
+{
+	tcmu_dev_err(dev, "size: stays %llu bytes; %llu bytes refused: the LUN is in use\n",
+		     (unsigned long long)tcmu_dev_get_num_lbas(dev) * tcmu_dev_get_block_size(dev),
+		     (unsigned long long)size);
+	return -EINVAL;
+}
+
+/* The same string again is no change; every key is fixed at creation. */
+static int reconfig_string(struct tcmu_device *dev, const char *string)
+{
+	const char *now = tcmu_dev_get_cfgstring(dev);
+	size_t len = strcspn(string, "\n");
+
+	if (len == strlen(now) && !memcmp(string, now, len))
+		return 0;
+	tcmu_dev_err(dev, "config: stays %.80s; %.*s refused: set at creation only\n", now,
+		     len < 80 ? (int)len : 80, string);
+	return -EINVAL;
+}
+
+static int plugin_reconfig(struct tcmu_device *dev, struct tcmulib_cfg_info *cfg)
+{
+	switch (cfg->type) {
+	case TCMULIB_CFG_DEV_SIZE:
+		return refuse_size(dev, cfg->data.dev_size);
+	case TCMULIB_CFG_DEV_CFGSTR:
+		return reconfig_string(dev, cfg->data.dev_cfgstring);
+	case TCMULIB_CFG_WRITE_CACHE:
+		/* WCE is the initiators' (MODE SELECT); restoring a saved LIO configuration sets
+		 * this attribute, and means nothing by it. */
+		return 0;
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+static char *help;
+
+static int plugin_init(void)
+{
+	return states_start(states_log);
+}
+
+static void plugin_destroy(void)
+{
+	states_stop();
+	free(help);
+	help = NULL;
+}
+
+/* Zeros behind the structure: a later version finds callbacks that it added not to be there. */
+static struct {
+	struct tcmur_handler handler;
+	void *later[16]; // cppcheck-suppress unusedStructMember
+} registered = {
+	.handler = {
+		.name = "memzbc",
+		.subtype = "memzbc",
+		.check_config = plugin_check_config,
+		.reconfig = plugin_reconfig,
+		.open = plugin_open,
+		.close = plugin_close,
+		.handle_cmd = plugin_handle_cmd,
+		.init = plugin_init,
+		.destroy = plugin_destroy,
+	},
+};
+
+/**
+ * handler_init() - what tcmu-runner calls when it loads the plugin
+ *
+ * Return: 0, or anything else to have it ignored.
+ */
+__attribute__((visibility("default"))) int handler_init(void);
+
+int handler_init(void)
+{
+	help = memzbc_config_help();
+	if (!help)
+		return -ENOMEM;
+	registered.handler.cfg_desc = help;
+	return tcmur_register_handler(&registered.handler);
+}

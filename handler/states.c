@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
+/*
+ * State directories are named uioN-TOKEN, so that the name alone tells whether the device that a
+ * state belongs to is still there, however little else was written of it.
+ */
+#define _GNU_SOURCE
+#include "states.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <memzbc/config.h>
+#include <memzbc/lun.h>
+
+static struct {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	unsigned int looks;	/* one a second, until it is 0 */
+	bool stop;
+	void (*log)(const char *line);
+} collector = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.wake = PTHREAD_COND_INITIALIZER,
+};
+
+/*
+ * A device's directory in sysfs gets an inode number that no other one had since the machine
+ * booted; the number N of uioN comes back as soon as it is free.
+ */
+static int uio_token(const char *uio, uint64_t *token)
+{
+	char path[STATES_PATH_SIZE];
+	struct stat st;
+
+	if (snprintf(path, sizeof(path), STATES_UIO_CLASS "/%s", uio) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	if (stat(path, &st) < 0)
+		return -errno;
+	*token = st.st_ino;
+	return 0;
+}
+
+/* Everyone may create names in /dev/shm: what is not ours is not trusted. */
+static int make_root(char *reason)
+{
+	struct stat st;
+
+	if (mkdir(STATES_ROOT, 0700) < 0 && errno != EEXIST) {
+		int err = errno;
+
+		snprintf(reason, MEMZBC_REASON_SIZE, "cannot create %s: %s", STATES_ROOT,
+			 strerror(err));
+		return -err;
+	}
+	if (lstat(STATES_ROOT, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+	    (st.st_mode & (S_IWGRP | S_IWOTH))) {
+		snprintf(reason, MEMZBC_REASON_SIZE,
+			 "%s is not a directory that only this user can write: remove it",
+			 STATES_ROOT);
+		return -EPERM;
+	}
+	return 0;
+}
+
+int states_locate(const char *uio, char *path, uint64_t *token, char *reason)
+{
+	int ret = uio_token(uio, token);
+
+	if (ret < 0) {
+		snprintf(reason, MEMZBC_REASON_SIZE, "cannot find %s/%.64s: %s", STATES_UIO_CLASS,
+			 uio, strerror(-ret));
+		return ret;
+	}
+	snprintf(path, STATES_PATH_SIZE, STATES_ROOT "/%.64s-%" PRIu64, uio, *token);
+	return make_root(reason);
+}
+
+/* Whether the device that a state directory is named after is gone; not for other names. */
+static bool device_is_gone(const char *name)
+{
+	char uio[32];
+	uint64_t token, now;
+	int end = -1;
+	int ret;
+
+	if (sscanf(name, "%31[a-z0-9]-%" SCNu64 "%n", uio, &token, &end) != 2 || end < 0 ||
+	    name[end] || strncmp(uio, "uio", 3))
+		return false;
+	ret = uio_token(uio, &now);
+	return ret == -ENOENT || (ret == 0 && now != token);
+}
+
+static void collect_one(const char *name, void (*log)(const char *line))
+{
+	char path[STATES_PATH_SIZE];
+	char line[MEMZBC_REASON_SIZE];
+	int ret;
+
+	if (!device_is_gone(name) ||
+	    snprintf(path, sizeof(path), STATES_ROOT "/%s", name) >= (int)sizeof(path))
+		return;
+	ret = memzbc_state_remove(path);
+	if (ret < 0)
+		snprintf(line, sizeof(line), "cannot remove %s, the state of a deleted LUN: %s",
+			 path, strerror(-ret));
+	else
+		snprintf(line, sizeof(line), "freed %s, the state of a deleted LUN", path);
+	log(line);
+}
+
+static void collect(void (*log)(const char *line))
+{
+	DIR *dir = opendir(STATES_ROOT);
+	struct dirent *entry;
+
+	if (!dir)
+		return;
+	while ((entry = readdir(dir)))
+		collect_one(entry->d_name, log);
+	closedir(dir);
+}
+
+/* Wait until there is something to look for, then a second, so that LIO gets done. */
+static bool wait_for_work(void)
+{
+	struct timespec next;
+	bool stop;
+
+	pthread_mutex_lock(&collector.lock);
+	while (!collector.stop && !collector.looks)
+		pthread_cond_wait(&collector.wake, &collector.lock);
+	clock_gettime(CLOCK_MONOTONIC, &next);
+	next.tv_sec++;
+	while (!collector.stop && pthread_cond_clockwait(&collector.wake, &collector.lock,
+							 CLOCK_MONOTONIC, &next) != ETIMEDOUT)
+		;
+	if (collector.looks)
+		collector.looks--;
+	stop = collector.stop;
+	pthread_mutex_unlock(&collector.lock);
+	return !stop;
+}
+
+static void *collector_thread(void *arg)
+{
+	(void)arg;
+	collect(collector.log);
+	while (wait_for_work())
+		collect(collector.log);
+	collect(collector.log);
+	return NULL;
+}
+
+int states_start(void (*log)(const char *line))
+{
+	sigset_t all, before;
+	int ret;
+
+	collector.log = log;
+	collector.stop = false;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	ret = pthread_create(&collector.thread, NULL, collector_thread, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -ret;
+}
+
+void states_closed(void)
+{
+	pthread_mutex_lock(&collector.lock);
+	collector.looks = STATES_WATCH_SECONDS;
+	pthread_cond_signal(&collector.wake);
+	pthread_mutex_unlock(&collector.lock);
+}
+
+void states_stop(void)
+{
+	pthread_mutex_lock(&collector.lock);
+	collector.stop = true;
+	pthread_cond_signal(&collector.wake);
+	pthread_mutex_unlock(&collector.lock);
+	pthread_join(collector.thread, NULL);
+}
