@@ -1,0 +1,224 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
+"""The parts of the memzbc command that need no kernel: text to values, warnings, REPORT ZONES data, usage."""
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+sys.path.insert(0, str(SCRIPTS))
+
+from memzbc_py import keys, scsi, units  # noqa: E402
+
+DEFAULTS = {"model": "hm", "zone_size": "256M", "zone_cap": "zone_size", "lba": "512", "urswrz": "1"}
+
+
+def fake_keys() -> dict[str, keys.Key]:
+    """A key table as memzbc-config would tell it."""
+    return {name: keys.Key(name, "", "", default, "", "") for name, default in DEFAULTS.items()}
+
+
+class Sizes(unittest.TestCase):
+    """parse_size and format_size"""
+
+    def test_powers_of_1024(self) -> None:
+        for text, size in (("0", 0), ("4096", 4096), ("1K", 1024), ("96M", 100663296), ("96m", 100663296),
+                           ("16G", 17179869184), ("20T", 21990232555520)):
+            with self.subTest(text):
+                self.assertEqual(units.parse_size(text), size)
+
+    def test_refused(self) -> None:
+        for text in ("", "M", "1.5G", "-1", "1P", "1GB", "1 G", "0x10", "1_000", "١"):
+            with self.subTest(text), self.assertRaisesRegex(ValueError, "K, M, G, T"):
+                units.parse_size(text)
+
+    def test_shortest_exact_text(self) -> None:
+        for size, text in ((0, "0"), (512, "512"), (1536, "1536"), (100663296, "96M"), (21990232555520, "20T"),
+                           (2251799813685248, "2048T"), (4294967296 + 512, "4294967808")):
+            with self.subTest(size):
+                self.assertEqual(units.format_size(size), text)
+
+
+class Names(unittest.TestCase):
+    """check_name and iqn_of"""
+
+    def test_accepted(self) -> None:
+        for name in ("z0", "Z_0.a-b", "0", "a" * 64):
+            self.assertEqual(units.check_name(name), name)
+
+    def test_refused(self) -> None:
+        for name in ("", "-a", ".", "..", "a/b", "a b", "a,b", "a:b", "ä", "a" * 65, "a\n"):
+            with self.subTest(name), self.assertRaisesRegex(ValueError, "1 to 64 letters"):
+                units.check_name(name)
+
+    def test_iqn_has_neither_capitals_nor_underscores(self) -> None:
+        self.assertEqual(units.iqn_of("Z_0"), "iqn.2003-01.org.linux-iscsi.memzbc:z-0")
+
+
+class Portals(unittest.TestCase):
+    """parse_portal"""
+
+    def test_forms(self) -> None:
+        for text, portal in (("10.0.0.1", "10.0.0.1:3260"), ("10.0.0.1:3261", "10.0.0.1:3261"),
+                             ("::1", "[::1]:3260"), ("[::1]", "[::1]:3260"), ("[fe80::1]:99", "[fe80::1]:99"),
+                             ("0.0.0.0", "0.0.0.0:3260"), ("[::]:3260", "[::]:3260")):
+            with self.subTest(text):
+                self.assertEqual(str(units.parse_portal(text)), portal)
+
+    def test_refused(self) -> None:
+        for text in ("", "localhost", "10.0.0.256", "10.0.0.1:0", "10.0.0.1:65536", "10.0.0.1:", "[10.0.0.1]", "[::1",
+                     "[::1]:x", "::1:3260:"):
+            with self.subTest(text), self.assertRaisesRegex(ValueError, "ADDRESS"):
+                units.parse_portal(text)
+
+
+class Settings(unittest.TestCase):
+    """parse_settings, join_config and split_config"""
+
+    def test_there_and_back(self) -> None:
+        settings = units.parse_settings(["zone_size=96M", "conv=4"])
+        self.assertEqual(units.join_config(settings), "zone_size=96M/conv=4")
+        self.assertEqual(units.split_config("zone_size=96M/conv=4"), settings)
+        self.assertEqual(units.join_config({}), "")
+        self.assertEqual(units.split_config(""), {})
+
+    def test_refused(self) -> None:
+        for setting, why in (("zone_size", "KEY=VALUE"), ("=1", "KEY=VALUE"), ("conv=", "KEY=VALUE"),
+                             ("conv=1,2", "','"), ("conv=1/2", "'/'"), ("a=b:c", "':'"), ("a=b c", "' '"),
+                             ("conv=4;tcmur_cmd_time_out=5", "';'"), ("a='b'", "\"?'")):
+            with self.subTest(setting), self.assertRaisesRegex(ValueError, why):
+                units.parse_settings([setting])
+
+    def test_twice(self) -> None:
+        with self.assertRaisesRegex(ValueError, "conv: given twice"):
+            units.parse_settings(["conv=1", "conv=2"])
+
+    def test_length(self) -> None:
+        # "memzbc/" and "k=" are 9 of the 255 characters.
+        self.assertEqual(len(units.join_config({"k": "x" * 246})), 248)
+        with self.assertRaisesRegex(ValueError, "256 characters.*at most 255"):
+            units.join_config({"k": "x" * 247})
+
+
+class Warnings(unittest.TestCase):
+    """What stock Linux refuses is said, with the way out"""
+
+    def setUp(self) -> None:
+        self.load = keys.load_keys
+        keys.load_keys = fake_keys  # type: ignore[assignment]
+
+    def tearDown(self) -> None:
+        keys.load_keys = self.load
+
+    def test_fit_for_linux(self) -> None:
+        fit: list[dict[str, str]] = [{}, {"zone_size": "128M", "zone_cap": "96M"}, {"zone_size": "1T", "urswrz": "1"}]
+        for settings in fit:
+            with self.subTest(settings):
+                self.assertEqual(keys.kernel_warnings(settings), [])
+
+    def test_zone_size(self) -> None:
+        for settings, way_out in (({"zone_size": "96M"}, "zone_size=128M zone_cap=96M"),
+                                  ({"zone_size": "96M", "zone_cap": "64M"}, "zone_size=128M zone_cap=64M"),
+                                  ({"zone_size": "129K"}, "zone_size=256K zone_cap=129K")):
+            with self.subTest(settings):
+                warnings = keys.kernel_warnings(settings)
+                self.assertEqual(len(warnings), 1)
+                self.assertIn(way_out, warnings[0])
+                self.assertIn("/dev/sgN", warnings[0])
+
+    def test_urswrz(self) -> None:
+        warnings = keys.kernel_warnings({"urswrz": "0", "zone_size": "96M"})
+        self.assertEqual(len(warnings), 2)
+        self.assertIn("urswrz=0", warnings[1])
+
+    def test_block_size(self) -> None:
+        self.assertEqual(keys.block_size_of({}), 512)
+        self.assertEqual(keys.block_size_of({"lba": "4096"}), 4096)
+
+
+def descriptor(kind: int, condition: int, length: int, start: int, pointer: int) -> bytes:
+    """A zone descriptor, byte for byte as ZBC lays it out."""
+    return struct.pack(">BB6xQQQ32x", kind, condition << 4, length, start, pointer)
+
+
+class Zones(unittest.TestCase):
+    """parse_zones and sense_text"""
+
+    REPORT = (struct.pack(">IB3xQQ40x", 3 * 64, 0, 0xffff, 0x8000) +
+              descriptor(1, 0x0, 0x8000, 0, 0xffffffffffffffff) +
+              descriptor(2, 0x2, 0x6c00, 0x8000, 0x8008) +
+              descriptor(5, 0x0, 0x1400, 0xec00, 0xffffffffffffffff))
+
+    def test_descriptors(self) -> None:
+        self.assertEqual(scsi.parse_zones(self.REPORT), (0xffff, [
+            scsi.Zone(1, 0, 0x8000, 0, None), scsi.Zone(2, 2, 0x6c00, 0x8000, 0x8008),
+            scsi.Zone(5, 0, 0x1400, 0xec00, None)]))
+
+    def test_only_whole_descriptors(self) -> None:
+        self.assertEqual(len(scsi.parse_zones(self.REPORT[:-1])[1]), 2)
+        self.assertEqual(len(scsi.parse_zones(self.REPORT + bytes(64))[1]), 3)
+
+    def test_sense(self) -> None:
+        fixed = bytes([0x70, 0, 5, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x21, 4, 0, 0, 0, 0])
+        self.assertEqual(scsi.sense_text(fixed), "5/21/04")
+        self.assertEqual(scsi.sense_text(bytes([0x72, 7, 0x27, 7, 0, 0, 0, 0])), "7/27/07")
+
+
+class CommandLine(unittest.TestCase):
+    """Usage errors and refusals that come before anything is touched"""
+
+    def memzbc(self, *args: str, config_says: str = "") -> subprocess.CompletedProcess[str]:
+        """Runs memzbc with a memzbc-config that refuses every config when CONFIG_SAYS something."""
+        table = json.dumps([vars(key) for key in fake_keys().values()])
+        with tempfile.TemporaryDirectory() as directory:
+            helper = Path(directory, "memzbc-config")
+            helper.write_text(f"#!/bin/sh\nif [ \"$1\" = --json ]; then echo '{table}'; exit; fi\n"
+                              f"[ -z '{config_says}' ] || {{ echo '{config_says}'; exit 1; }}\n")
+            helper.chmod(0o755)
+            return subprocess.run([SCRIPTS / "memzbc", *args], capture_output=True, text=True, check=False,
+                                  env=os.environ | {"MEMZBC_LIBEXEC": directory})
+
+    def test_usage(self) -> None:
+        for args, why in (((), "COMMAND"), (("fly",), "fly"), (("create", "z0"), "--size"),
+                          (("create", "a b", "--size", "4G"), "name 'a b'"),
+                          (("create", "z0", "--size", "4X"), "size '4X'"),
+                          (("create", "z0", "--size", "4G", "--fast"), "--fast"),
+                          (("create", "z0", "--size", "4G", "--portal", "1.2.3.4"), "--portal needs --iscsi"),
+                          (("create", "z0", "--size", "4G", "--iscsi", "--portal", "x"), "portal 'x'"),
+                          (("zones",), "NAME"), (("delete", "a", "b"), "b")):
+            with self.subTest(args):
+                done = self.memzbc(*args)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(why, done.stderr)
+                self.assertEqual(done.stdout, "")
+
+    @unittest.skipIf(os.geteuid(), "create wants root")
+    def test_refused_before_anything_is_made(self) -> None:
+        for args, says, why in ((("zone_size",), "", "expected KEY=VALUE"),
+                                (("conv=1", "conv=2"), "", "conv: given twice"),
+                                (("lba=4096", "--size", "4097"), "", "--size 4097"),
+                                (("--size", "0"), "", "at least one"),
+                                (("color=red",), "unknown key color", "unknown key color"),
+                                (("conv=" + "1" * 250,), "", "at most 255")):
+            with self.subTest(args):
+                done = self.memzbc("create", "z0", "--size", "4G", *args, config_says=says)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(why, done.stderr)
+
+    def test_help_lists_the_keys(self) -> None:
+        text = self.memzbc("help").stdout
+        for name in DEFAULTS:
+            self.assertRegex(text, rf"(?m)^{name} ")
+        self.assertIn("256M", self.memzbc("help", "zone_size").stdout)
+        self.assertEqual(json.loads(self.memzbc("help", "--json", "model").stdout)["default"], "hm")
+        self.assertEqual([key["name"] for key in json.loads(self.memzbc("help", "--json").stdout)], list(DEFAULTS))
+        self.assertEqual(self.memzbc("help", "color").returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
