@@ -21,6 +21,9 @@
 /* max_open: no limit. */
 #define MEMZBC_NO_LIMIT 0u
 
+/* Most zones of a unit, and of its conventional ones; gap zones do not count. */
+#define MEMZBC_ZONES_MAX 4194304
+
 enum memzbc_model {
 	MEMZBC_MODEL_HM,	/* host managed */
 };
@@ -45,14 +48,17 @@ struct memzbc_config {
 	uint32_t given;		/* bit k: the string names memzbc_keys[k] */
 };
 
-/* A key of the config string, as documentation shows it. */
+struct memzbc_key_rule;
+
+/* A key of the config string: what documentation shows is what the parser goes by. */
 struct memzbc_key {
 	const char *name;
 	const char *unit;	/* "bytes", "zones", ... or "" */
-	const char *range;	/* accepted values, for people */
-	const char *preset;	/* the default, for people */
+	const char *range;	/* accepted values: "LOWEST to HIGHEST", or "A, B, C" */
+	const char *preset;	/* the default: a value, or how it is found */
 	const char *when;	/* when it may change: "at creation" */
 	const char *help;	/* one sentence */
+	const struct memzbc_key_rule *rule;	/* the parser's own */
 };
 
 /**
@@ -89,6 +95,14 @@ int memzbc_config_parse(struct memzbc_config *cfg, const char *string, char *rea
  */
 int memzbc_config_complete(struct memzbc_config *cfg, uint64_t size, uint32_t block_size,
 			   char *reason);
+
+/**
+ * memzbc_config_zones() - number of zones, gap zones not counted
+ * @cfg: a completed config
+ *
+ * Return: 1 to MEMZBC_ZONES_MAX.
+ */
+uint32_t memzbc_config_zones(const struct memzbc_config *cfg);
 
 /**
  * memzbc_config_help() - the help text of all keys, for cfg_desc
