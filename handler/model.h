@@ -22,13 +22,30 @@ struct memzbc_lun {
 	struct zones zones;	/* counters and the order of implicitly opened zones */
 	char serial[MEMZBC_SERIAL_MAX + 1];	/* empty: not asked for yet */
 	uint8_t *scratch;	/* SCRATCH_SIZE bytes, for comparing and for patterns */
-	struct memzbc_lun_params params;	/* cfg and state_dir are not valid any more */
+	struct memzbc_lun_params params;	/* state_dir is NULL */
 };
 
 #define SCRATCH_SIZE 65536	/* a multiple of every block size */
 
 /* MAXIMUM WRITE SAME LENGTH, in bytes: bounds the time that one command takes. */
 #define WRITE_SAME_MAX_BYTES (32u << 20)
+
+/*
+ * Resends (resend.c): SWR writes that had been executed when the process died, and not
+ * acknowledged, come a second time, below the write pointer. @opcode is WRITE_16 or WRITE_SAME_16,
+ * for all commands of their kind.
+ */
+
+/* To be called between storing the data and moving the write pointer. */
+void resend_executed(struct memzbc_lun *lun, const struct extent *x, uint32_t opcode);
+/* True if the write is expected; @x must end at or below the write pointer. */
+bool resend_expected(const struct memzbc_lun *lun, const struct extent *x, uint32_t opcode);
+/* The expected write has come. */
+void resend_taken(struct memzbc_lun *lun, const struct extent *x, uint32_t opcode);
+/* The zone is reset. */
+void resend_forget(struct memzbc_lun *lun, const struct zone *z);
+/* After a reopen: what was executed and not acknowledged is expected from now on. */
+void resend_reopen(struct memzbc_lun *lun);
 
 /*
  * A command of the command table (command.c). The usage mask has a bit set for every bit of the CDB
@@ -83,10 +100,10 @@ uint8_t sense_set_info(struct memzbc_lun *lun, struct memzbc_cmd *cmd, uint8_t k
 uint8_t sense_invalid_cdb(struct memzbc_lun *lun, struct memzbc_cmd *cmd, uint16_t byte, int bit);
 uint8_t sense_invalid_param(struct memzbc_lun *lun, struct memzbc_cmd *cmd, uint16_t byte, int bit);
 /*
- * "No sense" data as the parameter data of REQUEST SENSE, descriptor format if @desc.
- * @buf holds MEMZBC_SENSE_SIZE bytes. Returns the number of bytes used.
+ * Sense data as the parameter data of REQUEST SENSE, descriptor format if @desc. @buf holds
+ * MEMZBC_SENSE_SIZE bytes. Returns the number of bytes used.
  */
-size_t sense_none(uint8_t *buf, bool desc);
+size_t sense_format_key(uint8_t *buf, bool desc, uint8_t key, uint16_t asc);
 
 /*
  * The data buffer (iov.c). Offsets and lengths in bytes. The callers check the length first:
@@ -96,6 +113,9 @@ uint64_t iov_bytes(const struct memzbc_cmd *cmd);
 void iov_zero(const struct memzbc_cmd *cmd, uint64_t offset, uint64_t len);
 void iov_copy_in(const struct memzbc_cmd *cmd, uint64_t offset, const void *from, uint64_t len);
 void iov_copy_out(const struct memzbc_cmd *cmd, uint64_t offset, void *to, uint64_t len);
+/* The beginning of the range as at most @max pieces in @vec; returns their number. */
+size_t iov_slice(const struct memzbc_cmd *cmd, uint64_t offset, uint64_t len, struct iovec *vec,
+		 size_t max);
 /*
  * The Data-In of a command with an ALLOCATION LENGTH: sends min(@len, @alloc) bytes of @data and
  * zeroes the rest of the buffer. Returns GOOD; a buffer shorter than min(@len, @alloc) is

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,7 +138,9 @@ static int plugin_handle_cmd(struct tcmu_device *dev, struct tcmur_cmd *daemon_c
 	struct tcmulib_cmd *ring_cmd;
 	int cancel_state;
 
-	memcpy(&ring_cmd, &daemon_cmd->lib_cmd, sizeof(ring_cmd)); /* not aligned */
+	/* It is not aligned either. */
+	memcpy(&ring_cmd, (uint8_t *)daemon_cmd + offsetof(struct tcmur_cmd, lib_cmd),
+	       sizeof(ring_cmd));
 	if (!command_is_sane(daemon_cmd, ring_cmd)) {
 		tcmu_dev_err(dev, "memzbc does not know this version of tcmu-runner\n");
 		return TCMU_STS_HW_ERR;

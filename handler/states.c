@@ -3,7 +3,6 @@
  * State directories are named uioN-TOKEN, so that the name alone tells whether the device that a
  * state belongs to is still there, however little else was written of it.
  */
-#define _GNU_SOURCE
 #include "states.h"
 
 #include <dirent.h>

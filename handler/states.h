@@ -10,8 +10,13 @@
 
 #include <stdint.h>
 
+/* Tests put them elsewhere. */
+#ifndef STATES_ROOT
 #define STATES_ROOT "/dev/shm/memzbc"
+#endif
+#ifndef STATES_UIO_CLASS
 #define STATES_UIO_CLASS "/sys/class/uio"
+#endif
 #define STATES_PATH_SIZE 128
 
 /**

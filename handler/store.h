@@ -85,15 +85,18 @@ int store_open(struct store *store, const struct memzbc_lun_params *params, uint
 void store_publish(struct store *store);
 void store_close(struct store *store);
 
-/* Read @len bytes at @pos into @iov, which is @len bytes long. Returns 0 or -errno. */
-int store_read(struct store *store, uint64_t pos, struct iovec *iov, size_t iov_cnt);
+/* Read @len bytes at @pos into the buffer of @cmd at @offset. Returns 0 or -errno. */
+int store_read(struct store *store, uint64_t pos, const struct memzbc_cmd *cmd, uint64_t offset,
+	       uint64_t len);
 /*
- * Write. -ENOSPC: the budget or the tmpfs is exhausted; what the medium holds in the range is as
- * before, but for blocks that were never written.
+ * Have memory for a write of @len bytes at @pos. Returns 0, -ENOSPC if the budget or the tmpfs is
+ * exhausted, or -errno; the medium holds what it did before.
  */
-int store_write(struct store *store, uint64_t pos, const struct iovec *iov, size_t iov_cnt,
+int store_reserve(struct store *store, uint64_t pos, uint64_t len);
+/* Write a range that was reserved. Returns 0 or -errno. */
+int store_write(struct store *store, uint64_t pos, const struct memzbc_cmd *cmd, uint64_t offset,
 		uint64_t len);
-/* Make @len bytes at @pos zeros, and give back the memory. */
+/* Make @len bytes at @pos zeros, and give back the memory. Returns 0 or -errno. */
 int store_discard(struct store *store, uint64_t pos, uint64_t len);
 
 #endif

@@ -54,6 +54,15 @@ uint8_t zone_check_read(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const st
 uint8_t zone_check_write(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const struct extent *x,
 			 uint32_t opcode, bool *again);
 
+/* OFFLINE, and READ ONLY if @modify: GOOD, or CHECK CONDITION with the sense set. */
+uint8_t zone_check_available(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const struct zone *z,
+			     bool modify);
+
+/* MAXIMUM NUMBER OF OPEN SEQUENTIAL WRITE REQUIRED ZONES, as VPD page B6h shows it. */
+uint32_t zones_max_open(const struct memzbc_lun *lun);
+/* Whether @count zones more may be opened explicitly; 1 also stands for a write or a finish. */
+bool zones_can_open(const struct memzbc_lun *lun, uint32_t count);
+
 /* The effects of a checked write to an SWR zone, after its data are stored. */
 void zone_written(struct memzbc_lun *lun, const struct zone *z, uint64_t blocks);
 

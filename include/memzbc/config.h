@@ -24,6 +24,9 @@
 /* Most zones of a unit, and of its conventional ones; gap zones do not count. */
 #define MEMZBC_ZONES_MAX 4194304
 
+/* Largest logical block, bytes. */
+#define MEMZBC_LBA_SIZE_MAX 4096
+
 enum memzbc_model {
 	MEMZBC_MODEL_HM,	/* host managed */
 };

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "model.h"
+
+#define TABLE_MAGIC 0x6d656d7a62634c55ull	/* "memzbcLU" */
+#define TABLE_VERSION 1
+
+#define TABLE_FILE "table"
+#define DATA_FILE "data"
+
+/* Pieces of a buffer in one system call. */
+#define PIECES 64
+
+/* st_blocks counts in this unit whatever the file system. */
+#define STAT_BLOCK 512
+
+static int fail(char *reason, int err, const char *what, const char *dir)
+{
+	snprintf(reason, MEMZBC_REASON_SIZE, "%s in %.128s: %s", what, dir, strerror(-err));
+	return err;
+}
+
+/* The fixed part of a table file; zero where the file is shorter. */
+struct table_head {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t slots;
+	uint64_t token;
+};
+
+static struct table_head read_head(int fd)
+{
+	struct table_head head;
+
+	if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
+		memset(&head, 0, sizeof(head));
+	return head;
+}
+
+static bool same_geometry(const struct memzbc_config *a, const struct memzbc_config *b)
+{
+	return a->model == b->model && a->lba_size == b->lba_size &&
+	       a->pblk_size == b->pblk_size && a->zone_size == b->zone_size &&
+	       a->zone_cap == b->zone_cap && a->conv == b->conv && a->conv_end == b->conv_end &&
+	       a->capacity == b->capacity;
+}
+
+/* An older process may have left a table that cannot be taken over. */
+static int check_table(const struct table *t, const struct memzbc_lun_params *params, char *reason)
+{
+	if (same_geometry(&t->cfg, params->cfg))
+		return 0;
+	snprintf(reason, MEMZBC_REASON_SIZE,
+		 "geometry cannot change while the LUN exists: it was created with "
+		 "%llu blocks of %u bytes, zones of %llu blocks",
+		 (unsigned long long)t->cfg.capacity, t->cfg.lba_size,
+		 (unsigned long long)t->cfg.zone_size);
+	return -EINVAL;
+}
+
+/* Allocates in full: a write through the mapping must never meet a full tmpfs. */
+static int map_table(struct store *store, int fd)
+{
+	void *table;
+
+	if (fallocate(fd, 0, 0, (off_t)store->table_size) < 0)
+		return -errno;
+	table = mmap(NULL, store->table_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (table == MAP_FAILED)
+		return -errno;
+	store->table = table;
+	return 0;
+}
+
+static int open_table(struct store *store, int dir, const struct memzbc_lun_params *params,
+		      uint32_t slots, bool *fresh, char *reason)
+{
+	int fd = openat(dir, TABLE_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	struct table_head head;
+	int err = 0;
+
+	if (fd < 0)
+		return fail(reason, -errno, "cannot open the zone table", params->state_dir);
+	head = read_head(fd);
+	*fresh = head.magic != TABLE_MAGIC || head.token != params->token;
+	store->table_size = sizeof(struct table) + slots * sizeof(struct zone_entry);
+	if (*fresh) {
+		if (ftruncate(fd, 0) < 0)
+			err = -errno;
+	} else if (head.version != TABLE_VERSION || head.slots != slots) {
+		snprintf(reason, MEMZBC_REASON_SIZE,
+			 "the state in %.128s has version %u and %u zones, not %u and %u",
+			 params->state_dir, head.version, head.slots, TABLE_VERSION, slots);
+		close(fd);
+		return -EINVAL;
+	}
+	if (!err)
+		err = map_table(store, fd);
+	close(fd);
+	if (err)
+		return fail(reason, err, "no memory for the zone table", params->state_dir);
+	return *fresh ? 0 : check_table(store->table, params, reason);
+}
+
+static int data_charge(struct store *store)
+{
+	struct stat st;
+
+	if (fstat(store->data_fd, &st) < 0)
+		return -errno;
+	store->charged = (uint64_t)st.st_blocks * STAT_BLOCK;
+	return 0;
+}
+
+static int open_data(struct store *store, int dir, const struct memzbc_config *cfg, bool fresh)
+{
+	off_t size = (off_t)(cfg->capacity * cfg->lba_size);
+
+	store->data_fd = openat(dir, DATA_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (store->data_fd < 0)
+		return -errno;
+	if (fresh && ftruncate(store->data_fd, 0) < 0)
+		return -errno;
+	if (ftruncate(store->data_fd, size) < 0)
+		return -errno;
+	return data_charge(store);
+}
+
+static void fill_identity(struct table *t, const struct memzbc_lun_params *params, uint32_t slots)
+{
+	t->version = TABLE_VERSION;
+	t->slots = slots;
+	t->token = params->token;
+	t->cfg = *params->cfg;
+}
+
+int store_open(struct store *store, const struct memzbc_lun_params *params, uint32_t slots,
+	       bool *fresh, char *reason)
+{
+	int dir, err;
+
+	*store = (struct store){
+		.data_fd = -1,
+		.mem = params->cfg->mem,
+		.page = (uint64_t)sysconf(_SC_PAGESIZE),
+	};
+	if (mkdir(params->state_dir, 0700) < 0 && errno != EEXIST)
+		return fail(reason, -errno, "cannot create the directory", params->state_dir);
+	dir = open(params->state_dir, O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return fail(reason, -errno, "cannot open the directory", params->state_dir);
+	err = open_table(store, dir, params, slots, fresh, reason);
+	if (!err) {
+		err = open_data(store, dir, params->cfg, *fresh);
+		if (err)
+			fail(reason, err, "cannot open the data", params->state_dir);
+	}
+	close(dir);
+	if (err)
+		store_close(store);
+	else if (*fresh)
+		fill_identity(store->table, params, slots);
+	return err;
+}
+
+void store_publish(struct store *store)
+{
+	atomic_thread_fence(memory_order_release);
+	store->table->magic = TABLE_MAGIC;
+}
+
+void store_close(struct store *store)
+{
+	if (store->table)
+		munmap(store->table, store->table_size);
+	if (store->data_fd >= 0)
+		close(store->data_fd);
+	*store = (struct store){ .data_fd = -1 };
+}
+
+typedef ssize_t transfer_fn(int fd, const struct iovec *iov, int count, off_t pos);
+
+static int transfer(struct store *store, transfer_fn *fn, uint64_t pos,
+		    const struct memzbc_cmd *cmd, uint64_t offset, uint64_t len)
+{
+	struct iovec vec[PIECES];
+
+	while (len > 0) {
+		size_t n = iov_slice(cmd, offset, len, vec, PIECES);
+		ssize_t done = fn(store->data_fd, vec, (int)n, (off_t)pos);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return done < 0 ? -errno : -EIO;
+		pos += (uint64_t)done;
+		offset += (uint64_t)done;
+		len -= (uint64_t)done;
+	}
+	return 0;
+}
+
+int store_read(struct store *store, uint64_t pos, const struct memzbc_cmd *cmd, uint64_t offset,
+	       uint64_t len)
+{
+	return transfer(store, preadv, pos, cmd, offset, len);
+}
+
+int store_write(struct store *store, uint64_t pos, const struct memzbc_cmd *cmd, uint64_t offset,
+		uint64_t len)
+{
+	return transfer(store, pwritev, pos, cmd, offset, len);
+}
+
+static int allocate(int fd, int mode, uint64_t pos, uint64_t len)
+{
+	while (fallocate(fd, mode | FALLOC_FL_KEEP_SIZE, (off_t)pos, (off_t)len) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
+/* Bytes in [pos, end), both multiples of the page, that no memory backs yet. */
+static uint64_t holes(const struct store *store, uint64_t pos, uint64_t end)
+{
+	uint64_t sum = 0;
+
+	while (pos < end) {
+		off_t data = lseek(store->data_fd, (off_t)pos, SEEK_DATA);
+		uint64_t hole_end = data < 0 || (uint64_t)data > end ? end : (uint64_t)data;
+
+		sum += hole_end - pos;
+		if (hole_end == end)
+			break;
+		pos = (uint64_t)lseek(store->data_fd, (off_t)hole_end, SEEK_HOLE);
+	}
+	return sum;
+}
+
+/*
+ * store->charged counts every write as if its pages were new. Only when that reaches the budget is
+ * the exact number asked for, so that the common write costs no system call here.
+ */
+static int charge(struct store *store, uint64_t pos, uint64_t len)
+{
+	uint64_t first = pos / store->page * store->page;
+	uint64_t end = (pos + len + store->page - 1) / store->page * store->page;
+	uint64_t need = end - first;
+	int err;
+
+	if (store->charged + need > store->mem) {
+		err = data_charge(store);
+		if (err)
+			return err;
+		need = holes(store, first, end);
+		if (store->charged + need > store->mem)
+			return -ENOSPC;
+	}
+	store->charged += need;
+	return 0;
+}
+
+int store_reserve(struct store *store, uint64_t pos, uint64_t len)
+{
+	int err;
+
+	if (len == 0)
+		return 0;
+	err = charge(store, pos, len);
+	return err ? err : allocate(store->data_fd, 0, pos, len);
+}
+
+int store_discard(struct store *store, uint64_t pos, uint64_t len)
+{
+	int err = len ? allocate(store->data_fd, FALLOC_FL_PUNCH_HOLE, pos, len) : 0;
+
+	return err ? err : data_charge(store);
+}
+
+int memzbc_state_token(const char *state_dir, uint64_t *token)
+{
+	char path[PATH_MAX];
+	struct table_head head;
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/" TABLE_FILE, state_dir) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	head = read_head(fd);
+	close(fd);
+	if (head.magic != TABLE_MAGIC)
+		return -ENODATA;
+	*token = head.token;
+	return 0;
+}
+
+static int remove_file(int dir, const char *name)
+{
+	return unlinkat(dir, name, 0) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+int memzbc_state_remove(const char *state_dir)
+{
+	int dir = open(state_dir, O_DIRECTORY | O_CLOEXEC);
+	int err, err2;
+
+	if (dir < 0)
+		return -errno;
+	err = remove_file(dir, DATA_FILE);
+	err2 = remove_file(dir, TABLE_FILE);
+	close(dir);
+	if (!err)
+		err = err2;
+	if (!err && rmdir(state_dir) < 0)
+		err = -errno;
+	return err;
+}
