@@ -47,7 +47,9 @@ static void zero_piece(void *piece, uint64_t len, void *arg, uint64_t done)
 
 static void fill_piece(void *piece, uint64_t len, void *arg, uint64_t done)
 {
-	memcpy(piece, (const uint8_t *)arg + done, len);
+	const uint8_t *const *from = arg;
+
+	memcpy(piece, *from + done, len);
 }
 
 static void take_piece(void *piece, uint64_t len, void *arg, uint64_t done)
@@ -62,7 +64,9 @@ void iov_zero(const struct memzbc_cmd *cmd, uint64_t offset, uint64_t len)
 
 void iov_copy_in(const struct memzbc_cmd *cmd, uint64_t offset, const void *from, uint64_t len)
 {
-	iov_for_range(cmd, offset, len, fill_piece, (void *)(uintptr_t)from);
+	const uint8_t *bytes = from;
+
+	iov_for_range(cmd, offset, len, fill_piece, &bytes);
 }
 
 void iov_copy_out(const struct memzbc_cmd *cmd, uint64_t offset, void *to, uint64_t len)

@@ -266,7 +266,7 @@ uint8_t sbc_verify(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 	uint8_t bytchk = cmd->cdb[1] >> BYTCHK_SHIFT & BYTCHK_MASK;
 	bool one_block = bytchk != BYTCHK_ALL;
 	uint64_t need = to_bytes(lun, one_block && r.x.blocks ? 1 : r.x.blocks);
-	uint64_t differs;
+	uint64_t differs = 0;
 	uint8_t status;
 	int result;
 

@@ -13,7 +13,7 @@
 #include "model.h"
 
 #define TABLE_MAGIC 0x6d656d7a62634c55ull	/* "memzbcLU" */
-#define TABLE_VERSION 1
+#define TABLE_VERSION 1u
 
 #define TABLE_FILE "table"
 #define DATA_FILE "data"
