@@ -196,6 +196,46 @@ void set_d_sense(struct dev *dev, bool on);
 void fill_zone(struct dev *dev, uint64_t start, uint64_t blocks, uint32_t generation);
 
 /*
+ * Zones in a given state (states.c). "written" is one physical block from the start.
+ */
+enum zone_state {
+	ZS_EMPTY,
+	ZS_IMP_OPEN,		/* written */
+	ZS_IMP_UNWRITTEN,	/* by a WRITE of length 0 */
+	ZS_EXP_OPEN,		/* written */
+	ZS_EXP_UNWRITTEN,
+	ZS_CLOSED,		/* written */
+	ZS_FULL,		/* by writes */
+	ZS_FINISHED,		/* written, then FINISH ZONE */
+	ZS_IMP_LAST,		/* all written but the last physical block */
+	ZS_CLOSED_LAST,
+	ZS_STATES
+};
+
+#define ZS_GENERATION 77	/* of the data */
+
+extern const char *const zone_state_names[ZS_STATES];
+/* Brings an EMPTY slot of dev->geo there; returns the write pointer (the zone's end when FULL). */
+uint64_t make_zone(struct dev *dev, uint32_t slot, enum zone_state state);
+/* What REPORT ZONES must say of it. */
+uint8_t state_condition(enum zone_state state);
+void expect_state(struct dev *dev, uint32_t slot, enum zone_state state);
+
+/* All zones and the readable data, to see that a refused command changed nothing. */
+struct snapshot;
+struct snapshot *snapshot_take(struct dev *dev);
+/* Frees @snap; keeps dev->sense. */
+void snapshot_compare(struct dev *dev, struct snapshot *snap, const char *call, const char *file,
+		      int line);
+/* expect_sense(), and no effect. */
+#define expect_refused(dev, call, key, asc) \
+	do { \
+		struct snapshot *snap_ = snapshot_take(dev); \
+		expect_sense(dev, call, key, asc); \
+		snapshot_compare(dev, snap_, #call, __FILE__, __LINE__); \
+	} while (0)
+
+/*
  * Assertions (expect.c). @call is an expression of status; a failure shows its text, the CDB, the
  * sense, the geometry and the seed.
  */
