@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
-"""What a LUN needs running: kernel modules, the system bus, and tcmu-runner with the memzbc handler."""
+"""What a LUN needs running: kernel modules, the system bus, tcmu-runner with our handler."""
 from __future__ import annotations
 
 import os
@@ -53,8 +53,10 @@ def load_modules(fabric_module: str) -> None:
     try:
         _run("modprobe", "-a", *missing)
     except (MemzbcError, FileNotFoundError) as error:
-        raise MemzbcError(f"{error}\nThis kernel ({os.uname().release}) lacks LIO's modules: use a kernel with"
-                          " CONFIG_TCM_USER2, or a virtual machine (scripts/vm of the source)") from None
+        raise MemzbcError(
+            f"{error}\nThis kernel ({os.uname().release}) lacks LIO's modules: use a kernel with"
+            " CONFIG_TCM_USER2, or a virtual machine (scripts/vm of the source)"
+        ) from None
 
 
 def log_size() -> int:
@@ -66,7 +68,7 @@ def log_size() -> int:
 
 
 def log_since(offset: int) -> str:
-    """What tcmu-runner logged since log_size(), indented; what concerns the handler when it is named."""
+    """What tcmu-runner logged since log_size(), indented; only our handler's lines if any."""
     try:
         with LOG.open("rb") as log:
             log.seek(offset)
@@ -110,11 +112,21 @@ def _start_runner() -> None:
         if not runner:
             raise MemzbcError("tcmu-runner is not installed (Debian package tcmu-runner)")
         # A session of its own, so that Ctrl-C here does not end it.
-        process = subprocess.Popen([runner], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL, start_new_session=True)
-        _wait(lambda: is_running() or process.poll() is not None, "tcmu-runner does not answer on the bus")
+        process = subprocess.Popen(
+            [runner],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        _wait(
+            lambda: is_running() or process.poll() is not None,
+            "tcmu-runner does not answer on the bus",
+        )
         if not is_running():
-            raise MemzbcError(f"tcmu-runner ended with status {process.returncode}:\n{log_since(offset)}")
+            raise MemzbcError(
+                f"tcmu-runner ended with status {process.returncode}:\n{log_since(offset)}"
+            )
     _wait(is_running, "tcmu-runner does not answer on the bus")
 
 
@@ -124,21 +136,32 @@ def _stop_runner() -> None:
         _run("systemctl", "stop", UNIT)
     if is_running():  # One that systemd did not start.
         bus = dbus.SystemBus()
-        pid = int(bus.call_blocking("org.freedesktop.DBus", "/", "org.freedesktop.DBus",
-                                    "GetConnectionUnixProcessID", "s", (BUS_NAME,)))
+        pid = int(
+            bus.call_blocking(
+                "org.freedesktop.DBus",
+                "/",
+                "org.freedesktop.DBus",
+                "GetConnectionUnixProcessID",
+                "s",
+                (BUS_NAME,),
+            )
+        )
         os.kill(pid, signal.SIGTERM)
     _wait(lambda: not is_running(), "tcmu-runner does not stop")
 
 
 def _handlers() -> list[str]:
     """Subtypes of the handlers that the running tcmu-runner has loaded."""
-    service = dbus.Interface(dbus.SystemBus().get_object(BUS_NAME, SERVICE), "org.freedesktop.DBus.ObjectManager")
+    service = dbus.Interface(
+        dbus.SystemBus().get_object(BUS_NAME, SERVICE), "org.freedesktop.DBus.ObjectManager"
+    )
     return [str(path).rsplit("/", 1)[-1] for path in service.GetManagedObjects()]
 
 
 def ensure_running(may_restart: bool) -> None:
     """Brings up the bus and tcmu-runner with our handler. A tcmu-runner that was started before the
-    handler was installed is restarted, but only when MAY_RESTART (it serves nobody). Raises MemzbcError."""
+    handler was installed is restarted, but only when MAY_RESTART (it serves nobody). Raises
+    MemzbcError."""
     _start_bus()
     if not is_running():
         _start_runner()
@@ -149,14 +172,19 @@ def ensure_running(may_restart: bool) -> None:
         _start_runner()
         if SUBTYPE in _handlers():
             return
-        raise MemzbcError(f"tcmu-runner has no handler '{SUBTYPE}': install handler_{SUBTYPE}.so into tcmu-runner's"
-                          f" handler directory ({LOG} may tell why it was not loaded)")
-    raise MemzbcError(f"the running tcmu-runner has no handler '{SUBTYPE}', and serves other LUNs, so it is not"
-                      " restarted here: restart it yourself once memzbc is installed")
+        raise MemzbcError(
+            f"tcmu-runner has no handler '{SUBTYPE}': install handler_{SUBTYPE}.so into its handler"
+            f" directory ({LOG} may tell why it was not loaded)"
+        )
+    raise MemzbcError(
+        f"the running tcmu-runner has no handler '{SUBTYPE}', and serves other LUNs, so it is not"
+        " restarted here: restart it yourself once memzbc is installed"
+    )
 
 
 def check_config(config: str) -> None:
-    """Has the handler in the running tcmu-runner judge a config string. Raises MemzbcError with its reason."""
+    """Has the handler in the running tcmu-runner judge a config string. Raises MemzbcError with its
+    reason."""
     handler = dbus.SystemBus().get_object(BUS_NAME, f"{SERVICE}/{SUBTYPE}")
     good, reason = handler.CheckConfig(f"{SUBTYPE}/{config}", dbus_interface=BUS_NAME)
     if not good:

@@ -21,6 +21,7 @@ POLL_S = 0.1
 @dataclass(frozen=True)
 class Disk:
     """A SCSI disk of this machine: its address, and the names of its nodes where there are any."""
+
     hctl: str
     block: str | None
     generic: str | None
@@ -68,8 +69,8 @@ def _driver_bound(hctl: str) -> bool:
 
 
 def wait_for_disk(hctl: str) -> Disk:
-    """The disk at HCTL once its nodes are there: the sg node always, the block node unless sd refuses
-    the disk (a kernel without zoned block devices does). Raises MemzbcError."""
+    """The disk at HCTL once its nodes are there: the sg node always, the block node unless sd
+    refuses the disk (a kernel without zoned block devices does). Raises MemzbcError."""
     start = time.monotonic()
     bound_at = start
     while True:
@@ -83,7 +84,9 @@ def wait_for_disk(hctl: str) -> Disk:
         if disk and _node_is_there(disk.generic) and settled:
             return disk
         if now - start > SG_WAIT_S and not (disk and _node_is_there(disk.generic)):
-            raise MemzbcError(f"no /dev/sgN for the disk at {hctl} after {SG_WAIT_S:.0f} s ('dmesg' may tell why)")
+            raise MemzbcError(
+                f"no /dev/sgN for the disk at {hctl} after {SG_WAIT_S:.0f} s ('dmesg' may tell why)"
+            )
         time.sleep(POLL_S)
 
 
@@ -153,6 +156,8 @@ def uses_of(disk: Disk) -> list[str]:
         uses += [f"{node} is held by {name}" for name in _holders(disk.block)]
     uses += [f"{' or '.join(disk.nodes)} is open in {opener}" for opener in _openers(disk.nodes)]
     if not uses and disk.block and _claimed(f"/dev/{disk.block}"):
-        uses.append(f"/dev/{disk.block} is held exclusively (by a file system in another mount namespace, a RAID"
-                    " or the like)")
+        uses.append(
+            f"/dev/{disk.block} is held exclusively (by a file system in another mount namespace,"
+            " a RAID or the like)"
+        )
     return uses

@@ -14,8 +14,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Iterator
 
-from rtslib_fb import (LUN, TPG, FabricModule, NetworkPortal, RTSLibError, RTSRoot, Target,
-                       UserBackedStorageObject)
+from rtslib_fb import (
+    LUN,
+    TPG,
+    FabricModule,
+    NetworkPortal,
+    RTSLibError,
+    RTSRoot,
+    Target,
+    UserBackedStorageObject,
+)
 
 from .disk import Disk, disk_at, iscsi_disks, uses_of, wait_for_disk, wait_for_no_disk
 from .units import SUBTYPE, MemzbcError, Portal, iqn_of
@@ -26,7 +34,12 @@ FABRIC_MODULES = {"loopback": "tcm_loop", "iscsi": "iscsi_target_mod"}
 # So that an initiator sends 1 MiB in one command.
 MAX_TRANSFER = 1 << 20
 # Any initiator may log in, with no password, and write; what it reserved outlives its session.
-ISCSI_ATTRIBUTES = {"authentication": 0, "generate_node_acls": 1, "demo_mode_write_protect": 0, "cache_dynamic_acls": 1}
+ISCSI_ATTRIBUTES = {
+    "authentication": 0,
+    "generate_node_acls": 1,
+    "demo_mode_write_protect": 0,
+    "cache_dynamic_acls": 1,
+}
 
 # rtslib warns when the target database cannot move because LUNs exist: nothing here depends on it.
 warnings.filterwarnings("ignore", message="Cannot set dbroot")
@@ -35,6 +48,7 @@ warnings.filterwarnings("ignore", message="Cannot set dbroot")
 @dataclass
 class Export:
     """One way to a LUN: a logical unit of a target, and who is there."""
+
     node: Any
     fabric: str
     wwn: str
@@ -47,6 +61,7 @@ class Export:
 @dataclass
 class Lun:
     """A backstore of ours and its exports; CONFIG is None when its making was cut short."""
+
     storage: Any
     name: str
     config: str | None
@@ -62,7 +77,7 @@ class Lun:
 
 @contextmanager
 def locked() -> Iterator[None]:
-    """Lets one memzbc at a time change the configuration: rtslib's own numbering of backstores races."""
+    """One memzbc at a time changes the configuration: rtslib's numbering of backstores races."""
     with open(LOCK, "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -71,7 +86,9 @@ def locked() -> Iterator[None]:
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
     """Holds Ctrl-C and SIGTERM off while things are taken down."""
-    old = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+    old = {
+        number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         yield
     finally:
@@ -126,12 +143,18 @@ def _export_of(lun: Any) -> Export:
 
 def _lun_of(storage: Any, config: str | None) -> Lun:
     exports = [_export_of(lun) for lun in storage.attached_luns]
-    return Lun(storage, storage.name, config, storage.size if config else 0,
-               int(storage.get_attribute("hw_block_size")) if storage.is_configured() else 0, exports)
+    return Lun(
+        storage,
+        storage.name,
+        config,
+        storage.size if config else 0,
+        int(storage.get_attribute("hw_block_size")) if storage.is_configured() else 0,
+        exports,
+    )
 
 
 def _storage_at(path: Path) -> tuple[Any, str | None]:
-    """The backstore at a configfs path, and what stands behind its subtype: None when it has none (yet)."""
+    """The backstore at a configfs path, and its config: None when it has none (yet)."""
     storage = UserBackedStorageObject(path.name, index=path.parent.name.rsplit("_", 1)[1])
     return storage, storage.config
 
@@ -147,13 +170,16 @@ def find_all() -> list[Lun]:
 
 
 def find(name: str) -> Lun | None:
-    """The LUN of ours called NAME, half-made ones included. Raises MemzbcError when another handler has the name."""
+    """The LUN of ours called NAME, half-made ones included. Raises MemzbcError when another handler
+    has the name."""
     for path in CONFIGFS.glob("core/user_*/*/"):
         if path.name != name:
             continue
         storage, config = _storage_at(path)
         if config and not config.startswith(f"{SUBTYPE}/"):
-            raise MemzbcError(f"name '{name}': taken by a backstore of handler '{config.split('/')[0]}'")
+            raise MemzbcError(
+                f"name '{name}': taken by a backstore of handler '{config.split('/')[0]}'"
+            )
         return _lun_of(storage, config.removeprefix(f"{SUBTYPE}/") if config else None)
     return None
 
@@ -167,23 +193,29 @@ def uses_of_lun(lun: Lun) -> list[str]:
     """Why a LUN must stay: each reason in words."""
     uses = [use for disk in lun.disks for use in uses_of(disk)]
     for export in lun.exports:
-        uses += [f"initiator {name} is logged in at {export.wwn} (log out there: iscsiadm -m node -T {export.wwn} -u)"
-                 for name in export.sessions]
+        logout = f"iscsiadm -m node -T {export.wwn} --logout"
+        uses += [f"initiator {name} is logged in (there: {logout})" for name in export.sessions]
         if export.fabric not in FABRIC_MODULES:
-            uses.append(f"it is exported by {export.fabric} target {export.wwn}, whose users cannot be told from here"
-                        " (remove that LUN with targetcli)")
+            uses.append(
+                f"it is exported by {export.fabric} target {export.wwn}, whose users cannot be"
+                " told from here (remove that LUN with targetcli)"
+            )
     return uses
 
 
 def check_free(name: str, fabric: str) -> None:
     """Raises MemzbcError unless LUN NAME can be made: its name and its target's are free."""
     if find(name):
-        raise MemzbcError(f"name '{name}': a LUN of this name exists ('memzbc list' shows it,"
-                          f" 'memzbc delete {name}' removes it)")
+        raise MemzbcError(
+            f"name '{name}': a LUN of this name exists ('memzbc list' shows it,"
+            f" 'memzbc delete {name}' removes it)"
+        )
     wwn = dict(_our_targets(name))[fabric]
     if _target_path(fabric, wwn).is_dir():
-        raise MemzbcError(f"name '{name}': its {fabric} target {wwn} exists already, of another LUN or left over"
-                          f" ('memzbc delete {name}' removes a target without a LUN)")
+        raise MemzbcError(
+            f"name '{name}': its {fabric} target {wwn} exists already, of another LUN or left over"
+            f" ('memzbc delete {name}' removes a target without a LUN)"
+        )
 
 
 def check_portal(portal: Portal) -> None:
@@ -208,9 +240,13 @@ def _make_storage(name: str, config: str, size: int, block_size: int) -> Any:
     root = RTSRoot()
     # Where the kernel keeps persistent reservations; it does not make the directory itself.
     os.makedirs(os.path.join(root.dbroot, "pr"), exist_ok=True)
-    return UserBackedStorageObject(name, config=f"{SUBTYPE}/{config}", size=size,
-                                   hw_max_sectors=MAX_TRANSFER // block_size,
-                                   control=f"hw_block_size={block_size}")
+    return UserBackedStorageObject(
+        name,
+        config=f"{SUBTYPE}/{config}",
+        size=size,
+        hw_max_sectors=MAX_TRANSFER // block_size,
+        control=f"hw_block_size={block_size}",
+    )
 
 
 def _export_loopback(name: str, storage: Any) -> None:
@@ -232,8 +268,8 @@ def _export_iscsi(name: str, storage: Any, portal: Portal) -> None:
 
 
 def create(name: str, config: str, size: int, block_size: int, portal: Portal | None) -> Lun:
-    """Makes LUN NAME on the loopback fabric, or at an iSCSI PORTAL. Whatever stops it, Ctrl-C included,
-    nothing is left. Raises MemzbcError."""
+    """Makes LUN NAME on the loopback fabric, or at an iSCSI PORTAL. Whatever stops it, Ctrl-C
+    included, nothing is left. Raises MemzbcError."""
     try:
         storage = _make_storage(name, config, size, block_size)
         if portal:
@@ -272,8 +308,8 @@ def leftover_targets(name: str) -> list[Any]:
 
 
 def remove(name: str) -> list[str]:
-    """Takes down what there is of LUN NAME: its logical units, its targets, its backstore. Targets made by
-    hand stay; returns what was left so, in words."""
+    """Takes down what there is of LUN NAME: its logical units, its targets, its backstore. Targets
+    made by hand stay; returns those, in words."""
     lun = find(name)
     kept = []
     if lun:

@@ -29,8 +29,10 @@ def parse_size(text: str) -> int:
     """Bytes of "16G", "512k" or "4096". Raises ValueError."""
     match = _SIZE.fullmatch(text)
     if not match:
-        raise ValueError(f"size '{text}': expected a number of bytes, or a number and one of K, M, G, T"
-                         " (powers of 1024)")
+        raise ValueError(
+            f"size '{text}': expected a number of bytes, or a number and one of K, M, G, T"
+            " (powers of 1024)"
+        )
     power = SUFFIXES.find(match[2].upper()) + 1 if match[2] else 0
     return int(match[1]) << 10 * power
 
@@ -47,8 +49,10 @@ def format_size(size: int) -> str:
 def check_name(name: str) -> str:
     """NAME itself when it can name a new LUN. Raises ValueError."""
     if len(name) > NAME_MAX or not _NAME.fullmatch(name):
-        raise ValueError(f"name '{name}': expected 1 to {NAME_MAX} letters, digits, '-', '_' or '.',"
-                         " a letter or digit first")
+        raise ValueError(
+            f"name '{name}': expected 1 to {NAME_MAX} letters, digits, '-', '_' or '.',"
+            " a letter or digit first"
+        )
     return name
 
 
@@ -60,6 +64,7 @@ def iqn_of(name: str) -> str:
 @dataclass(frozen=True)
 class Portal:
     """Where an iSCSI target listens."""
+
     address: ipaddress.IPv4Address | ipaddress.IPv6Address
     port: int = DEFAULT_PORT
 
@@ -74,7 +79,9 @@ class Portal:
 
 def parse_portal(text: str) -> Portal:
     """Portal of "ADDR", "ADDR:PORT", "IPV6", "[IPV6]" or "[IPV6]:PORT". Raises ValueError."""
-    match = re.fullmatch(r"\[(?P<v6>[^]]+)\](:(?P<p6>\d+))?|(?P<v4>[^:]+)(:(?P<p4>\d+))?|(?P<bare>.+)", text)
+    match = re.fullmatch(
+        r"\[(?P<v6>[^]]+)\](:(?P<p6>\d+))?|(?P<v4>[^:]+)(:(?P<p4>\d+))?|(?P<bare>.+)", text
+    )
     try:
         if not match:
             raise ValueError
@@ -83,13 +90,15 @@ def parse_portal(text: str) -> Portal:
         if not 1 <= port <= 65535 or (match["v6"] and address.version != 6):
             raise ValueError
     except ValueError:
-        raise ValueError(f"portal '{text}': expected ADDRESS[:PORT], an IPv6 address with a port as"
-                         " [ADDRESS]:PORT, PORT from 1 to 65535") from None
+        raise ValueError(
+            f"portal '{text}': expected ADDRESS[:PORT], an IPv6 address with a port as"
+            " [ADDRESS]:PORT, PORT from 1 to 65535"
+        ) from None
     return Portal(address, port)
 
 
 def parse_settings(settings: list[str]) -> dict[str, str]:
-    """{"zone_size": "96M"} of ["zone_size=96M"]: form only, the plugin judges. Raises ValueError."""
+    """{"zone_size": "96M"} of ["zone_size=96M"]: only the form is judged. Raises ValueError."""
     result: dict[str, str] = {}
     for setting in settings:
         match = _SETTING.fullmatch(setting)
@@ -98,7 +107,9 @@ def parse_settings(settings: list[str]) -> dict[str, str]:
         key, value = match.groups()
         bad = _FORBIDDEN.search(value)
         if bad:
-            raise ValueError(f"{key}: value '{value}' has a '{bad[0]}', which a config string cannot hold")
+            raise ValueError(
+                f"{key}: value '{value}' has a '{bad[0]}', which a config string cannot hold"
+            )
         if key in result:
             raise ValueError(f"{key}: given twice")
         result[key] = value
@@ -110,11 +121,13 @@ def join_config(settings: dict[str, str]) -> str:
     config = "/".join(f"{key}={value}" for key, value in settings.items())
     length = len(f"{SUBTYPE}/{config}")
     if length > CONFIG_MAX:
-        raise ValueError(f"config string '{SUBTYPE}/{config}' is {length} characters long,"
-                         f" the kernel takes at most {CONFIG_MAX}")
+        raise ValueError(
+            f"config string '{SUBTYPE}/{config}' is {length} characters long,"
+            f" the kernel takes at most {CONFIG_MAX}"
+        )
     return config
 
 
 def split_config(config: str) -> dict[str, str]:
-    """The settings in a config string that may have been made by hand; what is no KEY=VALUE is left out."""
+    """The settings in a config string, which may be hand-made: what is no KEY=VALUE is left out."""
     return dict(part.split("=", 1) for part in config.split("/") if "=" in part)

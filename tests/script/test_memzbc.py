@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
-"""The parts of the memzbc command that need no kernel: text to values, warnings, REPORT ZONES data, usage."""
+"""The parts of memzbc that need no kernel: text to values, warnings, REPORT ZONES data, usage."""
 import json
 import os
 import struct
@@ -15,20 +15,22 @@ sys.path.insert(0, str(SCRIPTS))
 
 from memzbc_py import keys, scsi, units  # noqa: E402
 
-DEFAULTS = {"model": "hm", "zone_size": "256M", "zone_cap": "zone_size", "lba": "512", "urswrz": "1"}
-
-
-def fake_keys() -> dict[str, keys.Key]:
-    """A key table as memzbc-config would tell it."""
-    return {name: keys.Key(name, "", "", default, "", "") for name, default in DEFAULTS.items()}
+BUILD = Path(os.environ.get("MEMZBC_BUILD", SCRIPTS.parent / "build"))
 
 
 class Sizes(unittest.TestCase):
     """parse_size and format_size"""
 
     def test_powers_of_1024(self) -> None:
-        for text, size in (("0", 0), ("4096", 4096), ("1K", 1024), ("96M", 100663296), ("96m", 100663296),
-                           ("16G", 17179869184), ("20T", 21990232555520)):
+        for text, size in (
+            ("0", 0),
+            ("4096", 4096),
+            ("1K", 1024),
+            ("96M", 100663296),
+            ("96m", 100663296),
+            ("16G", 17179869184),
+            ("20T", 21990232555520),
+        ):
             with self.subTest(text):
                 self.assertEqual(units.parse_size(text), size)
 
@@ -38,8 +40,15 @@ class Sizes(unittest.TestCase):
                 units.parse_size(text)
 
     def test_shortest_exact_text(self) -> None:
-        for size, text in ((0, "0"), (512, "512"), (1536, "1536"), (100663296, "96M"), (21990232555520, "20T"),
-                           (2251799813685248, "2048T"), (4294967296 + 512, "4294967808")):
+        for size, text in (
+            (0, "0"),
+            (512, "512"),
+            (1536, "1536"),
+            (100663296, "96M"),
+            (21990232555520, "20T"),
+            (2251799813685248, "2048T"),
+            (4294967296 + 512, "4294967808"),
+        ):
             with self.subTest(size):
                 self.assertEqual(units.format_size(size), text)
 
@@ -64,15 +73,31 @@ class Portals(unittest.TestCase):
     """parse_portal"""
 
     def test_forms(self) -> None:
-        for text, portal in (("10.0.0.1", "10.0.0.1:3260"), ("10.0.0.1:3261", "10.0.0.1:3261"),
-                             ("::1", "[::1]:3260"), ("[::1]", "[::1]:3260"), ("[fe80::1]:99", "[fe80::1]:99"),
-                             ("0.0.0.0", "0.0.0.0:3260"), ("[::]:3260", "[::]:3260")):
+        for text, portal in (
+            ("10.0.0.1", "10.0.0.1:3260"),
+            ("10.0.0.1:3261", "10.0.0.1:3261"),
+            ("::1", "[::1]:3260"),
+            ("[::1]", "[::1]:3260"),
+            ("[fe80::1]:99", "[fe80::1]:99"),
+            ("0.0.0.0", "0.0.0.0:3260"),
+            ("[::]:3260", "[::]:3260"),
+        ):
             with self.subTest(text):
                 self.assertEqual(str(units.parse_portal(text)), portal)
 
     def test_refused(self) -> None:
-        for text in ("", "localhost", "10.0.0.256", "10.0.0.1:0", "10.0.0.1:65536", "10.0.0.1:", "[10.0.0.1]", "[::1",
-                     "[::1]:x", "::1:3260:"):
+        for text in (
+            "",
+            "localhost",
+            "10.0.0.256",
+            "10.0.0.1:0",
+            "10.0.0.1:65536",
+            "10.0.0.1:",
+            "[10.0.0.1]",
+            "[::1",
+            "[::1]:x",
+            "::1:3260:",
+        ):
             with self.subTest(text), self.assertRaisesRegex(ValueError, "ADDRESS"):
                 units.parse_portal(text)
 
@@ -88,9 +113,17 @@ class Settings(unittest.TestCase):
         self.assertEqual(units.split_config(""), {})
 
     def test_refused(self) -> None:
-        for setting, why in (("zone_size", "KEY=VALUE"), ("=1", "KEY=VALUE"), ("conv=", "KEY=VALUE"),
-                             ("conv=1,2", "','"), ("conv=1/2", "'/'"), ("a=b:c", "':'"), ("a=b c", "' '"),
-                             ("conv=4;tcmur_cmd_time_out=5", "';'"), ("a='b'", "\"?'")):
+        for setting, why in (
+            ("zone_size", "KEY=VALUE"),
+            ("=1", "KEY=VALUE"),
+            ("conv=", "KEY=VALUE"),
+            ("conv=1,2", "','"),
+            ("conv=1/2", "'/'"),
+            ("a=b:c", "':'"),
+            ("a=b c", "' '"),
+            ("conv=4;tcmur_cmd_time_out=5", "';'"),
+            ("a='b'", "\"?'"),
+        ):
             with self.subTest(setting), self.assertRaisesRegex(ValueError, why):
                 units.parse_settings([setting])
 
@@ -108,37 +141,37 @@ class Settings(unittest.TestCase):
 class Warnings(unittest.TestCase):
     """What stock Linux refuses is said, with the way out"""
 
-    def setUp(self) -> None:
-        self.load = keys.load_keys
-        keys.load_keys = fake_keys  # type: ignore[assignment]
-
-    def tearDown(self) -> None:
-        keys.load_keys = self.load
+    @staticmethod
+    def warnings(zone_size: str, zone_cap: str, urswrz: int = 1) -> list[str]:
+        return keys.kernel_warnings(
+            {
+                "zone_size": units.parse_size(zone_size),
+                "zone_cap": units.parse_size(zone_cap),
+                "urswrz": urswrz,
+            }
+        )
 
     def test_fit_for_linux(self) -> None:
-        fit: list[dict[str, str]] = [{}, {"zone_size": "128M", "zone_cap": "96M"}, {"zone_size": "1T", "urswrz": "1"}]
-        for settings in fit:
-            with self.subTest(settings):
-                self.assertEqual(keys.kernel_warnings(settings), [])
+        for zone_size, zone_cap in (("256M", "256M"), ("128M", "96M"), ("1T", "512")):
+            with self.subTest(zone_size):
+                self.assertEqual(self.warnings(zone_size, zone_cap), [])
 
     def test_zone_size(self) -> None:
-        for settings, way_out in (({"zone_size": "96M"}, "zone_size=128M zone_cap=96M"),
-                                  ({"zone_size": "96M", "zone_cap": "64M"}, "zone_size=128M zone_cap=64M"),
-                                  ({"zone_size": "129K"}, "zone_size=256K zone_cap=129K")):
-            with self.subTest(settings):
-                warnings = keys.kernel_warnings(settings)
+        for zone_size, zone_cap, way_out in (
+            ("96M", "96M", "zone_size=128M zone_cap=96M"),
+            ("96M", "64M", "zone_size=128M zone_cap=64M"),
+            ("129K", "129K", "zone_size=256K zone_cap=129K"),
+        ):
+            with self.subTest(zone_size):
+                warnings = self.warnings(zone_size, zone_cap)
                 self.assertEqual(len(warnings), 1)
                 self.assertIn(way_out, warnings[0])
                 self.assertIn("/dev/sgN", warnings[0])
 
     def test_urswrz(self) -> None:
-        warnings = keys.kernel_warnings({"urswrz": "0", "zone_size": "96M"})
+        warnings = self.warnings("96M", "96M", urswrz=0)
         self.assertEqual(len(warnings), 2)
         self.assertIn("urswrz=0", warnings[1])
-
-    def test_block_size(self) -> None:
-        self.assertEqual(keys.block_size_of({}), 512)
-        self.assertEqual(keys.block_size_of({"lba": "4096"}), 4096)
 
 
 def descriptor(kind: int, condition: int, length: int, start: int, pointer: int) -> bytes:
@@ -149,15 +182,25 @@ def descriptor(kind: int, condition: int, length: int, start: int, pointer: int)
 class Zones(unittest.TestCase):
     """parse_zones and sense_text"""
 
-    REPORT = (struct.pack(">IB3xQQ40x", 3 * 64, 0, 0xffff, 0x8000) +
-              descriptor(1, 0x0, 0x8000, 0, 0xffffffffffffffff) +
-              descriptor(2, 0x2, 0x6c00, 0x8000, 0x8008) +
-              descriptor(5, 0x0, 0x1400, 0xec00, 0xffffffffffffffff))
+    REPORT = (
+        struct.pack(">IB3xQQ40x", 3 * 64, 0, 0xFFFF, 0x8000)
+        + descriptor(1, 0x0, 0x8000, 0, 0xFFFFFFFFFFFFFFFF)
+        + descriptor(2, 0x2, 0x6C00, 0x8000, 0x8008)
+        + descriptor(5, 0x0, 0x1400, 0xEC00, 0xFFFFFFFFFFFFFFFF)
+    )
 
     def test_descriptors(self) -> None:
-        self.assertEqual(scsi.parse_zones(self.REPORT), (0xffff, [
-            scsi.Zone(1, 0, 0x8000, 0, None), scsi.Zone(2, 2, 0x6c00, 0x8000, 0x8008),
-            scsi.Zone(5, 0, 0x1400, 0xec00, None)]))
+        self.assertEqual(
+            scsi.parse_zones(self.REPORT),
+            (
+                0xFFFF,
+                [
+                    scsi.Zone(1, 0, 0x8000, 0, None),
+                    scsi.Zone(2, 2, 0x6C00, 0x8000, 0x8008),
+                    scsi.Zone(5, 0, 0x1400, 0xEC00, None),
+                ],
+            ),
+        )
 
     def test_only_whole_descriptors(self) -> None:
         self.assertEqual(len(scsi.parse_zones(self.REPORT[:-1])[1]), 2)
@@ -172,25 +215,28 @@ class Zones(unittest.TestCase):
 class CommandLine(unittest.TestCase):
     """Usage errors and refusals that come before anything is touched"""
 
-    def memzbc(self, *args: str, config_says: str = "") -> subprocess.CompletedProcess[str]:
-        """Runs memzbc with a memzbc-config that refuses every config when CONFIG_SAYS something."""
-        table = json.dumps([vars(key) for key in fake_keys().values()])
-        with tempfile.TemporaryDirectory() as directory:
-            helper = Path(directory, "memzbc-config")
-            helper.write_text(f"#!/bin/sh\nif [ \"$1\" = --json ]; then echo '{table}'; exit; fi\n"
-                              f"[ -z '{config_says}' ] || {{ echo '{config_says}'; exit 1; }}\n")
-            helper.chmod(0o755)
-            return subprocess.run([SCRIPTS / "memzbc", *args], capture_output=True, text=True, check=False,
-                                  env=os.environ | {"MEMZBC_LIBEXEC": directory})
+    def memzbc(self, *args: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [SCRIPTS / "memzbc", *args],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ | {"MEMZBC_LIBEXEC": str(BUILD)},
+        )
 
     def test_usage(self) -> None:
-        for args, why in (((), "COMMAND"), (("fly",), "fly"), (("create", "z0"), "--size"),
-                          (("create", "a b", "--size", "4G"), "name 'a b'"),
-                          (("create", "z0", "--size", "4X"), "size '4X'"),
-                          (("create", "z0", "--size", "4G", "--fast"), "--fast"),
-                          (("create", "z0", "--size", "4G", "--portal", "1.2.3.4"), "--portal needs --iscsi"),
-                          (("create", "z0", "--size", "4G", "--iscsi", "--portal", "x"), "portal 'x'"),
-                          (("zones",), "NAME"), (("delete", "a", "b"), "b")):
+        for args, why in (
+            ((), "COMMAND"),
+            (("fly",), "fly"),
+            (("create", "z0"), "--size"),
+            (("create", "a b", "--size", "4G"), "name 'a b'"),
+            (("create", "z0", "--size", "4X"), "size '4X'"),
+            (("create", "z0", "--size", "4G", "--fast"), "--fast"),
+            (("create", "z0", "--size", "4G", "--portal", "1.2.3.4"), "--portal needs --iscsi"),
+            (("create", "z0", "--size", "4G", "--iscsi", "--portal", "x"), "portal 'x'"),
+            (("zones",), "NAME"),
+            (("delete", "a", "b"), "b"),
+        ):
             with self.subTest(args):
                 done = self.memzbc(*args)
                 self.assertEqual(done.returncode, 2)
@@ -199,25 +245,46 @@ class CommandLine(unittest.TestCase):
 
     @unittest.skipIf(os.geteuid(), "create wants root")
     def test_refused_before_anything_is_made(self) -> None:
-        for args, says, why in ((("zone_size",), "", "expected KEY=VALUE"),
-                                (("conv=1", "conv=2"), "", "conv: given twice"),
-                                (("lba=4096", "--size", "4097"), "", "--size 4097"),
-                                (("--size", "0"), "", "at least one"),
-                                (("color=red",), "unknown key color", "unknown key color"),
-                                (("conv=" + "1" * 250,), "", "at most 255")):
+        for args, why in (
+            (("zone_size",), "expected KEY=VALUE"),
+            (("conv=1", "conv=2"), "conv: given twice"),
+            (("conv=" + "1" * 250,), "at most 255"),
+            (("color=red",), "unknown key 'color'"),
+            (("conv=many",), "conv=many: no whole number; accepted: 0 to"),
+            (("zone_size=96M", "conv=43"), "conv=43"),
+            (("--size", "4097"), "size of 4097 bytes"),
+            (("--size", "0"), "size of 0 bytes"),
+        ):
             with self.subTest(args):
-                done = self.memzbc("create", "z0", "--size", "4G", *args, config_says=says)
+                done = self.memzbc("create", "z0", "--size", "4G", *args)
                 self.assertEqual(done.returncode, 1)
                 self.assertIn(why, done.stderr)
 
-    def test_help_lists_the_keys(self) -> None:
+    def test_help_tells_what_memzbc_config_tells(self) -> None:
+        told = subprocess.run(
+            [BUILD / "memzbc-config", "--json"], capture_output=True, text=True, check=True
+        )
+        table = json.loads(told.stdout)
+        self.assertIn("zone_size", [key["name"] for key in table])
         text = self.memzbc("help").stdout
-        for name in DEFAULTS:
-            self.assertRegex(text, rf"(?m)^{name} ")
+        for key in table:
+            self.assertRegex(text, rf"(?m)^{key['name']} ")
+        self.assertEqual(json.loads(self.memzbc("help", "--json").stdout), table)
+        self.assertEqual(json.loads(self.memzbc("help", "--json", "model").stdout), table[0])
         self.assertIn("256M", self.memzbc("help", "zone_size").stdout)
-        self.assertEqual(json.loads(self.memzbc("help", "--json", "model").stdout)["default"], "hm")
-        self.assertEqual([key["name"] for key in json.loads(self.memzbc("help", "--json").stdout)], list(DEFAULTS))
         self.assertEqual(self.memzbc("help", "color").returncode, 1)
+
+    def test_without_memzbc_config(self) -> None:
+        with tempfile.TemporaryDirectory() as nothing:
+            done = subprocess.run(
+                [SCRIPTS / "memzbc", "help"],
+                capture_output=True,
+                text=True,
+                check=False,
+                env=os.environ | {"MEMZBC_LIBEXEC": nothing},
+            )
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("build or install memzbc", done.stderr)
 
 
 if __name__ == "__main__":
