@@ -25,6 +25,9 @@ struct memzbc_lun {
 	struct memzbc_lun_params params;	/* state_dir is NULL */
 };
 
+/* T10 VENDOR IDENTIFICATION */
+#define MEMZBC_VENDOR "MEMZBC"
+
 #define SCRATCH_SIZE 65536	/* a multiple of every block size */
 
 /* MAXIMUM WRITE SAME LENGTH, in bytes: bounds the time that one command takes. */

@@ -99,8 +99,21 @@
 #define SKS_CD				0x40	/* field is in the CDB */
 #define SKS_BPV				0x08
 
-/* Peripheral device type */
-#define PDT_ZBC				0x14
+/* CDB of REQUEST SENSE, byte 1 */
+#define REQUEST_SENSE_DESC		0x01
+
+/* INQUIRY: CDB byte 1, and standard data */
+#define INQUIRY_EVPD			0x01
+#define INQUIRY_LEN			96	/* up to and with the VERSION DESCRIPTORs */
+#define PDT_ZBC				0x14	/* PERIPHERAL DEVICE TYPE */
+#define INQUIRY_VERSION_SPC5		0x07
+#define INQUIRY_HISUP			0x10	/* byte 3 */
+#define INQUIRY_RESPONSE_FORMAT		0x02	/* byte 3 */
+#define INQUIRY_CMDQUE			0x02	/* byte 7 */
+
+/* SELECT REPORT of REPORT LUNS */
+#define REPORT_LUNS_WELL_KNOWN		0x01
+#define REPORT_LUNS_BOTH		0x02
 
 /* VPD pages */
 #define VPD_SUPPORTED_PAGES		0x00
@@ -110,6 +123,9 @@
 #define VPD_BLOCK_CHARACTERISTICS	0xb1
 #define VPD_LB_PROVISIONING		0xb2
 #define VPD_ZONED_CHARACTERISTICS	0xb6
+#define BLOCK_LIMITS_WSNZ		0x01	/* byte 4 of page B0h */
+#define NON_ROTATING_MEDIUM		0x0001	/* MEDIUM ROTATION RATE of page B1h */
+#define ZONED_URSWRZ			0x01	/* byte 4 of page B6h */
 
 /* Mode pages and page control */
 #define MODE_RW_RECOVERY		0x01
@@ -122,12 +138,49 @@
 #define MODE_PC_CHANGEABLE		1
 #define MODE_PC_DEFAULT			2
 #define MODE_PC_SAVED			3
+#define MODE_SENSE_DBD			0x08	/* CDB byte 1 */
+#define MODE_SENSE_LLBAA		0x10
+#define MODE_SELECT_SP			0x01	/* CDB byte 1 */
+#define MODE_SELECT_PF			0x10
+#define MODE_WP				0x80	/* DEVICE-SPECIFIC PARAMETER */
+#define MODE_DPOFUA			0x10
+#define MODE_LONGLBA			0x01
+#define MODE_PS				0x80	/* byte 0 of a page */
+#define MODE_SPF			0x40
+#define MODE_AWRE			0x80	/* byte 2 of page 01h */
+#define MODE_ARRE			0x40
+#define MODE_WCE			0x04	/* byte 2 of page 08h */
+#define MODE_D_SENSE			0x04	/* byte 2 of page 0Ah */
+#define MODE_GLTSD			0x02	/* byte 2 of page 0Ah */
+#define MODE_SWP			0x08	/* byte 4 of page 0Ah */
+#define MODE_DEXCPT			0x08	/* byte 2 of page 1Ch */
 
 /* Log pages */
 #define LOG_SUPPORTED_PAGES		0x00
 #define LOG_ZONED_STATISTICS		0x14
 #define LOG_SUBPAGE_ZONED_STATISTICS	0x01
 #define LOG_SUBPAGE_ALL			0xff
+#define LOG_SENSE_SP			0x01	/* CDB byte 1 */
+#define LOG_SPF				0x40	/* byte 0 of a page */
+#define LOG_BINARY_LIST			0x03	/* FORMAT AND LINKING */
+
+/* REPORT SUPPORTED OPERATION CODES: CDB byte 2, and parameter data */
+#define RSOC_RCTD			0x80
+#define RSOC_OPTIONS_MASK		0x07
+#define RSOC_ALL			0
+#define RSOC_OPCODE			1
+#define RSOC_SERVICE_ACTION		2
+#define RSOC_EITHER			3
+#define RSOC_DESC_CTDP			0x02	/* byte 5 of a command descriptor */
+#define RSOC_DESC_SERVACTV		0x01
+#define RSOC_ONE_CTDP			0x80	/* byte 1 of the one-command format */
+#define RSOC_NOT_SUPPORTED		1	/* SUPPORT */
+#define RSOC_SUPPORTED			3
+
+/* REPORT SUPPORTED TASK MANAGEMENT FUNCTIONS: CDB byte 2, and parameter data */
+#define RSTMF_REPD			0x80
+#define RSTMF_ATS			0x80	/* ABORT TASK */
+#define RSTMF_LURS			0x08	/* LOGICAL UNIT RESET */
 
 /* READ CAPACITY(16) byte 12: RETURNED LBA is the last one of the unit, RC BASIS 01b */
 #define RC_BASIS_LAST_LBA		0x10
