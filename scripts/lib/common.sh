@@ -12,7 +12,8 @@ PATH=$PATH:/usr/sbin:/sbin
 # The one list of Debian packages, by what needs them.
 declare -A PACKAGES=(
 	[build]="cmake gcc g++ make libc6-dev pkg-config tcmu-runner"
-	[vm]="qemu-system-x86 linux-image-amd64 busybox-static dbus kmod iproute2 util-linux python3"
+	[vm]="qemu-system-x86 linux-image-amd64 busybox-static dbus kmod iproute2 util-linux python3
+		xz-utils zstd"
 	[lun]="tcmu-runner targetcli-fb python3-rtslib-fb python3-dbus dbus kmod lsscsi sg3-utils"
 	[test]="clang libclang-rt-14-dev clang-tidy clang-format cppcheck shellcheck mypy valgrind
 		libcmocka-dev dpkg-dev fio zbd-utils f2fs-tools btrfs-progs open-iscsi procps"
@@ -23,12 +24,10 @@ say() {
 	printf '%s: %s\n' "${0##*/}" "$*" >&2
 }
 
-# die STATUS TEXT...: say why and end.
+# die TEXT...: say why and end, with status 1 unless the script has set DIE_STATUS.
 die() {
-	local status=$1
-	shift
 	say "$*"
-	exit "$status"
+	exit "${DIE_STATUS:-1}"
 }
 
 # as_root COMMAND...: run it as root, through sudo only where that is needed.
@@ -38,7 +37,7 @@ as_root() {
 	elif command -v sudo >/dev/null; then
 		sudo "$@"
 	else
-		die 1 "not root and there is no sudo: cannot run $*"
+		die "not root and there is no sudo: cannot run $*"
 	fi
 }
 
@@ -58,8 +57,8 @@ missing_packages() {
 # A package whose service cannot start (no systemd, no LIO in the kernel) counts as installed:
 # the scripts need its files and start services themselves.
 install_packages() {
-	local group
-	local -a wanted=() missing
+	local group package
+	local -a wanted=() more missing
 	for group; do
 		read -r -d '' -a more <<<"${PACKAGES[$group]}" || true
 		wanted+=("${more[@]}")
@@ -70,9 +69,9 @@ install_packages() {
 	apt_get update >&2 || say "apt-get update failed; trying with the lists there are"
 	apt_get install --yes --no-install-recommends "${missing[@]}" >&2 ||
 		say "apt-get reported an error; looking at what is there"
-	for group in $(missing_packages "${missing[@]}"); do
-		dpkg -L "$group" >/dev/null 2>&1 || die 1 "package $group could not be installed"
-		say "package $group is unpacked, but its set-up failed; going on"
+	for package in $(missing_packages "${missing[@]}"); do
+		dpkg -L "$package" >/dev/null 2>&1 || die "package $package could not be installed"
+		say "package $package is unpacked, but its set-up failed; going on"
 	done
 }
 
@@ -81,16 +80,18 @@ apt_get() {
 		apt-get -q -o DPkg::Lock::Timeout=600 "$@" </dev/null
 }
 
-# build_project [CMAKE-OPTION...]: configure where needed and compile into $BUILD. Two callers at
-# the same time take turns.
+# build_project: configure where needed and compile into $BUILD. Two callers at the same time take
+# turns.
 build_project() {
-	local lock
+	local lock status=0
 	mkdir -p "$BUILD"
 	exec {lock}>"$BUILD/.build-lock"
 	flock "$lock"
-	if (($# > 0)) || [[ ! -e $BUILD/CMakeCache.txt ]]; then
-		cmake -S "$REPO" -B "$BUILD" "$@" || return
+	if [[ -e $BUILD/Makefile || -e $BUILD/build.ninja ]] || cmake -S "$REPO" -B "$BUILD"; then
+		cmake --build "$BUILD" --parallel "$(nproc)" || status=$?
+	else
+		status=1
 	fi
-	cmake --build "$BUILD" --parallel "$(nproc)" || return
 	exec {lock}>&-
+	return "$status"
 }

@@ -18,6 +18,7 @@ import os
 import secrets
 import selectors
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -29,12 +30,13 @@ from typing import Callable, NoReturn, Optional
 
 FAILED = 125
 TIMED_OUT = 124
-LOG_LINES = 40
+LOG_LINES = 80
 CHUNK = 65536
 ESCAPE = b"\x1d"  # Ctrl-]
 GUEST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 KERNEL_ARGUMENTS = ("console=ttyS0 quiet panic=-1 mitigations=off nokaslr audit=0 apparmor=0 "
-                    "tsc=reliable no_timer_check rcupdate.rcu_expedited=1 rdinit=/init")
+                    "cryptomgr.notests tsc=reliable no_timer_check rcupdate.rcu_expedited=1 "
+                    "rdinit=/init")
 
 
 class Ended(Exception):
@@ -144,8 +146,8 @@ class Machine:
     def qemu(self, fds: dict[str, int]) -> list[str]:
         """QEMU's command line."""
         given = self.arguments
-        line = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none",
-                "-no-reboot", "-smp", str(given.cpus), "-m", given.memory]
+        line = ["qemu-system-x86_64", "-machine", "q35", "-nodefaults", "-no-user-config",
+                "-display", "none", "-no-reboot", "-smp", str(given.cpus), "-m", given.memory]
         line += (["-accel", "kvm", "-cpu", "host"] if given.accel == "kvm"
                  else ["-accel", "tcg,thread=multi", "-cpu", "max"])
         line += ["-kernel", given.kernel, "-initrd", given.initrd,
@@ -173,7 +175,7 @@ class Machine:
     def request(self) -> bytes:
         """What the guest is to do: shell assignments, and the command as a script."""
         given = self.arguments
-        columns, rows = os.get_terminal_size(0) if given.terminal else (80, 24)
+        columns, rows = shutil.get_terminal_size()
         values = {
             "mark": self.mark.decode(), "current": os.getcwd(), "repo": given.repo,
             "build": given.build, "modules": given.modules,
