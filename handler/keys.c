@@ -12,10 +12,12 @@
 
 #define EXIT_USAGE 2
 
+static const char usage_text[] = "Usage: memzbc-config --json | --markdown | --help\n"
+				 "       memzbc-config check STRING [SIZE_BYTES [BLOCK_SIZE]]\n";
+
 static int usage(void)
 {
-	fputs("Usage: memzbc-config --json | --markdown\n"
-	      "       memzbc-config check STRING [SIZE_BYTES [BLOCK_SIZE]]\n", stderr);
+	fputs(usage_text, stderr);
 	return EXIT_USAGE;
 }
 
@@ -112,6 +114,8 @@ int main(int argc, char **argv)
 		return print_json();
 	if (argc == 2 && !strcmp(argv[1], "--markdown"))
 		return print_markdown();
+	if (argc == 2 && !strcmp(argv[1], "--help"))
+		return fputs(usage_text, stdout) < 0;
 	if (argc > 2 && !strcmp(argv[1], "check"))
 		return check(argc - 2, argv + 2);
 	return usage();
