@@ -96,7 +96,6 @@ write_fstabs() {
 		devpts /root/dev/pts devpts gid=5,mode=620,ptmxmode=666
 		shm /root/dev/shm tmpfs mode=1777,size=60%
 		run /root/run tmpfs mode=755
-		tmp /root/tmp tmpfs mode=1777
 		debugfs /root/sys/kernel/debug debugfs mode=700
 		tracefs /root/sys/kernel/tracing tracefs mode=700
 	END
