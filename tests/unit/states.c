@@ -112,8 +112,8 @@ struct snapshot *snapshot_take(struct dev *dev)
 	struct snapshot *snap = calloc(1, sizeof(*snap));
 	size_t size;
 
-	expect_good(dev, report_zones(dev, 0, 0, 64 * ZONE_DESC_LEN));
-	expect_eq(dev, dev->report.list_len, dev->report.count * ZONE_DESC_LEN);
+	expect_good(dev, report_zones(dev, 0, 0, ZONE_DESC_LEN));
+	expect_good(dev, report_zones(dev, 0, 0, ZONE_DESC_LEN + dev->report.list_len));
 	snap->count = dev->report.count;
 	size = snap->count * sizeof(*snap->zones);
 	snap->zones = malloc(size);
