@@ -42,8 +42,8 @@ _Static_assert(BATCH_MAX <= MEMZBC_UNACKNOWLEDGED_MAX, "the model remembers a ba
 struct plugin_lun {
 	struct tcmu_device *dev;
 	struct memzbc_lun *model;
-	pthread_mutex_t lock;	/* the model, and the completion side of the ring */
-	unsigned int unannounced;	/* commands completed that the kernel was not told of */
+	pthread_mutex_t lock; /* the model, and the completion side of the ring */
+	unsigned int unannounced; /* commands completed that the kernel was not told of */
 };
 
 /* A command between the ring and its completion; lives in the command's hm_private. */
@@ -131,16 +131,25 @@ static bool command_is_sane(const struct tcmur_cmd *daemon_cmd, const struct tcm
 	       ring_cmd->hm_private == daemon_cmd;
 }
 
+/* The command in the daemon's part of it, which is not aligned either. */
+static struct tcmulib_cmd *taken_by_daemon(const struct tcmur_cmd *daemon_cmd)
+{
+	struct {
+		struct tcmulib_cmd *ring_cmd;
+	} field;
+
+	memcpy(&field, (const uint8_t *)daemon_cmd + offsetof(struct tcmur_cmd, lib_cmd),
+	       sizeof(field));
+	return field.ring_cmd;
+}
+
 /* Execute a command that the daemon took from the ring, and all that are behind it. */
 static int plugin_handle_cmd(struct tcmu_device *dev, struct tcmur_cmd *daemon_cmd)
 {
 	struct plugin_lun *lun = tcmur_dev_get_private(dev);
-	struct tcmulib_cmd *ring_cmd;
+	struct tcmulib_cmd *ring_cmd = taken_by_daemon(daemon_cmd);
 	int cancel_state;
 
-	/* It is not aligned either. */
-	memcpy(&ring_cmd, (uint8_t *)daemon_cmd + offsetof(struct tcmur_cmd, lib_cmd),
-	       sizeof(ring_cmd));
 	if (!command_is_sane(daemon_cmd, ring_cmd)) {
 		tcmu_dev_err(dev, "memzbc does not know this version of tcmu-runner\n");
 		return TCMU_STS_HW_ERR;

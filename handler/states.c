@@ -24,7 +24,7 @@ static struct {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	unsigned int looks;	/* one a second, until it is 0 */
+	unsigned int looks; /* one a second, until it is 0 */
 	bool stop;
 	void (*log)(const char *line);
 } collector = {
@@ -93,7 +93,7 @@ static bool device_is_gone(const char *name)
 	int ret;
 
 	if (sscanf(name, "%31[a-z0-9]-%" SCNu64 "%n", uio, &token, &end) != 2 || end < 0 ||
-	    name[end] || strncmp(uio, "uio", 3))
+	    name[end] || strncmp(uio, "uio", 3) != 0)
 		return false;
 	ret = uio_token(uio, &now);
 	return ret == -ENOENT || (ret == 0 && now != token);

@@ -38,17 +38,17 @@ static struct {
 	struct tcmur_handler *handler;
 	void *private;
 	char cfgstring[300];
-	unsigned int queued, taken;	/* ring entries put in and taken out */
-	int completed_result[RING];	/* by command id */
+	unsigned int queued, taken; /* ring entries put in and taken out */
+	int completed_result[RING]; /* by command id */
 	unsigned int completions[RING];
 	unsigned int order[RING], completed;
 	uint8_t last_sense[SENSE_BUFFERSIZE];
 	unsigned int announcements, completed_at_announcement;
 	unsigned int acknowledgements, acknowledged;
-	bool cancellable;	/* in a completion or an announcement */
+	bool cancellable; /* in a completion or an announcement */
 	char log[512];
 	const char *wwn;
-	uint8_t status[RING];	/* what the model answers */
+	uint8_t status[RING]; /* what the model answers */
 	unsigned int executed;
 	struct memzbc_lun_params params;
 	int open_result;
