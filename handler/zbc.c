@@ -76,6 +76,7 @@ static uint8_t operate_on_all(struct memzbc_lun *lun, struct memzbc_cmd *cmd,
 		if (has_condition(lun, &z, op->all))
 			op->apply(lun, &z);
 	}
+	zones_settle(lun);
 	return SAM_STAT_GOOD;
 }
 
@@ -133,10 +134,12 @@ static uint8_t operate(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const str
 	status = check_targets(lun, cmd, op, z, count);
 	if (status != SAM_STAT_GOOD)
 		return status;
-	for (uint32_t slot = z.slot; slot < z.slot + count; slot++) {
-		z = geometry_slot_zone(&lun->geo, slot);
-		op->apply(lun, &z);
+	for (uint32_t i = 0; i < count; i++) {
+		struct zone target = geometry_slot_zone(&lun->geo, z.slot + i);
+
+		op->apply(lun, &target);
 	}
+	zones_settle(lun);
 	return SAM_STAT_GOOD;
 }
 

@@ -97,19 +97,6 @@ static void raise_to(uint32_t *maximum, uint32_t value)
 		*maximum = value;
 }
 
-static void update_statistics(struct memzbc_lun *lun, uint8_t from, uint8_t to)
-{
-	struct zone_statistics *stats = &lun->store.table->stats;
-
-	raise_to(&stats->max_open, all_open(lun));
-	raise_to(&stats->max_exp_open, explicit_open(lun));
-	raise_to(&stats->max_imp_open, lun->zones.count[ZONE_IMP_OPEN]);
-	if (stats->min_empty > lun->zones.count[ZONE_EMPTY])
-		stats->min_empty = lun->zones.count[ZONE_EMPTY];
-	if (to == ZONE_EMPTY && from != ZONE_EMPTY)
-		stats->emptied++;
-}
-
 /*
  * The one place where an SWR zone changes. @offset is the write pointer relative to the zone's
  * start. The store releases: whoever sees the write pointer sees the data below it.
@@ -130,7 +117,8 @@ static void zone_set(struct memzbc_lun *lun, uint32_t slot, uint8_t condition, u
 		return;
 	zs->count[from]--;
 	zs->count[condition]++;
-	update_statistics(lun, from, condition);
+	if (condition == ZONE_EMPTY)
+		lun->store.table->stats.emptied++;
 }
 
 static uint64_t zone_offset(const struct memzbc_lun *lun, uint32_t slot)
@@ -145,26 +133,23 @@ static void close_slot(struct memzbc_lun *lun, uint32_t slot)
 	zone_set(lun, slot, offset > 0 ? ZONE_CLOSED : ZONE_EMPTY, offset);
 }
 
-/* A zone is about to be opened: the least recently written implicitly opened one may have to go. */
-static void make_room(struct memzbc_lun *lun)
+void zones_settle(struct memzbc_lun *lun)
 {
-	if (all_open(lun) >= zones_max_open(lun) && lun->zones.oldest != NO_SLOT)
+	struct zone_statistics *stats = &lun->store.table->stats;
+
+	while (all_open(lun) > zones_max_open(lun) && lun->zones.oldest != NO_SLOT)
 		close_slot(lun, lun->zones.oldest);
+	raise_to(&stats->max_open, all_open(lun));
+	raise_to(&stats->max_exp_open, explicit_open(lun));
+	raise_to(&stats->max_imp_open, lun->zones.count[ZONE_IMP_OPEN]);
+	if (stats->min_empty > lun->zones.count[ZONE_EMPTY])
+		stats->min_empty = lun->zones.count[ZONE_EMPTY];
 }
 
 void zone_open(struct memzbc_lun *lun, const struct zone *z)
 {
-	switch (zone_condition(lun, z)) {
-	case ZONE_EMPTY:
-	case ZONE_CLOSED:
-		make_room(lun);
-		break;
-	case ZONE_IMP_OPEN:
-		break;
-	default:
-		return;
-	}
-	zone_set(lun, z->slot, ZONE_EXP_OPEN, zone_offset(lun, z->slot));
+	if (zone_condition(lun, z) != ZONE_FULL)
+		zone_set(lun, z->slot, ZONE_EXP_OPEN, zone_offset(lun, z->slot));
 }
 
 void zone_close(struct memzbc_lun *lun, const struct zone *z)
@@ -197,15 +182,12 @@ void zone_written(struct memzbc_lun *lun, const struct zone *z, uint64_t blocks)
 	uint8_t condition = zone_condition(lun, z);
 
 	table->zones[z->slot].last_write = ++table->write_stamp;
-	if (offset == z->len) {
-		zone_set(lun, z->slot, ZONE_FULL, offset);
-		return;
-	}
-	if (condition == ZONE_EMPTY || condition == ZONE_CLOSED) {
-		make_room(lun);
+	if (offset == z->len)
+		condition = ZONE_FULL;
+	else if (condition == ZONE_EMPTY || condition == ZONE_CLOSED)
 		condition = ZONE_IMP_OPEN;
-	}
 	zone_set(lun, z->slot, condition, offset);
+	zones_settle(lun);
 }
 
 bool zones_can_open(const struct memzbc_lun *lun, uint32_t count)
@@ -253,6 +235,8 @@ static int order_implicit(struct memzbc_lun *lun)
 	for (k = 0; k < n; k++)
 		link_newest(&lun->zones, open[k].slot);
 	free(open);
+	/* The process may have died between opening a zone and closing another for it. */
+	zones_settle(lun);
 	return 0;
 }
 

@@ -66,10 +66,20 @@ bool zones_can_open(const struct memzbc_lun *lun, uint32_t count);
 /* The effects of a checked write to an SWR zone, after its data are stored. */
 void zone_written(struct memzbc_lun *lun, const struct zone *z, uint64_t blocks);
 
-/* Transitions of zone management commands; the caller has checked that they are allowed. */
+/*
+ * Transitions of zone management commands. The caller has checked that they are allowed, and calls
+ * zones_settle() when it is through with all its zones.
+ */
 void zone_open(struct memzbc_lun *lun, const struct zone *z);
 void zone_close(struct memzbc_lun *lun, const struct zone *z);
 void zone_finish(struct memzbc_lun *lun, const struct zone *z);
 void zone_reset(struct memzbc_lun *lun, const struct zone *z);
+
+/*
+ * At the end of a command that opened zones: close as many of the implicitly opened zones, least
+ * recently written first, as exceed the limit. Not earlier, or OPEN ZONE with ALL would open what
+ * was closed for it. Also brings the maxima of the statistics up to date.
+ */
+void zones_settle(struct memzbc_lun *lun);
 
 #endif
