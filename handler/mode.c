@@ -223,7 +223,7 @@ static uint8_t select_header(struct select *s, const struct header *h)
 		return refuse_length(s);
 	for (unsigned int i = 0; i < h->len; i++)
 		if (s->list[i] & ~h->accepted[i])
-			return refuse(s, i, NO_BIT);
+			return refuse(s, i < h->width ? 0 : i, NO_BIT);
 	longlba = h->longlba && s->list[h->longlba] & MODE_LONGLBA;
 	desc_len = h->width == 2 ? get_be16(&s->list[h->desc_len]) : s->list[h->desc_len];
 	if (desc_len && desc_len != (longlba ? LONG_DESC_LEN : SHORT_DESC_LEN))
