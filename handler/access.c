@@ -108,7 +108,7 @@ static bool needs_resources(const struct memzbc_lun *lun, const struct zone *z)
 }
 
 static uint8_t check_swr_write(struct memzbc_lun *lun, struct memzbc_cmd *cmd,
-			       const struct extent *x, const struct zone *z, uint32_t opcode,
+			       const struct extent *x, const struct zone *z, uint16_t opcode,
 			       bool *again)
 {
 	uint64_t end = x->lba + x->blocks;
@@ -149,7 +149,7 @@ static uint8_t check_conventional_write(struct memzbc_lun *lun, struct memzbc_cm
 }
 
 uint8_t zone_check_write(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const struct extent *x,
-			 uint32_t opcode, bool *again)
+			 uint16_t opcode, bool *again)
 {
 	struct zone z = geometry_zone(&lun->geo, x->lba);
 	uint8_t status;

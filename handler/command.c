@@ -114,6 +114,7 @@ uint8_t memzbc_lun_execute(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 	const struct command *c = find_command(cmd->cdb, &known);
 	uint8_t status;
 
+	cmd->receipt = NO_RECEIPT;
 	if (!known)
 		return sense_set(lun, cmd, ILLEGAL_REQUEST, ASC_INVALID_OPCODE);
 	if (!c)

@@ -39,12 +39,16 @@ struct memzbc_lun {
  * for all commands of their kind.
  */
 
+/* memzbc_cmd.receipt of what need not be acknowledged. */
+#define NO_RECEIPT 0
+
 /* To be called between storing the data and moving the write pointer. */
-void resend_executed(struct memzbc_lun *lun, const struct extent *x, uint32_t opcode);
+void resend_executed(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const struct extent *x,
+		     uint16_t opcode);
 /* True if the write is expected; @x must end at or below the write pointer. */
-bool resend_expected(const struct memzbc_lun *lun, const struct extent *x, uint32_t opcode);
+bool resend_expected(const struct memzbc_lun *lun, const struct extent *x, uint16_t opcode);
 /* The expected write has come. */
-void resend_taken(struct memzbc_lun *lun, const struct extent *x, uint32_t opcode);
+void resend_taken(struct memzbc_lun *lun, const struct extent *x, uint16_t opcode);
 /* The zone is reset. */
 void resend_forget(struct memzbc_lun *lun, const struct zone *z);
 /* After a reopen: what was executed and not acknowledged is expected from now on. */

@@ -8,78 +8,109 @@
 
 #include "model.h"
 
-static bool same_write(const struct resend *r, const struct extent *x, uint32_t opcode)
+static bool same_write(const struct resend *r, const struct extent *x, uint16_t opcode)
 {
 	return r->lba == x->lba && r->blocks == x->blocks && r->opcode == opcode;
 }
 
-void resend_executed(struct memzbc_lun *lun, const struct extent *x, uint32_t opcode)
+static struct resend *executed(struct table *t, uint32_t index)
+{
+	return &t->executed[index % MEMZBC_UNACKNOWLEDGED_MAX];
+}
+
+static uint32_t load(const _Atomic uint32_t *value)
+{
+	return atomic_load_explicit(value, memory_order_relaxed);
+}
+
+static void store(_Atomic uint32_t *value, uint32_t to)
+{
+	atomic_store_explicit(value, to, memory_order_release);
+}
+
+void resend_executed(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const struct extent *x,
+		     uint16_t opcode)
 {
 	struct table *t = lun->store.table;
-	uint32_t n = atomic_load_explicit(&t->executed_count, memory_order_relaxed);
+	uint32_t head = load(&t->executed_head);
 
-	t->executed[n % MEMZBC_UNACKNOWLEDGED_MAX] = (struct resend){
+	if (head - load(&t->executed_tail) == MEMZBC_UNACKNOWLEDGED_MAX)
+		store(&t->executed_tail, load(&t->executed_tail) + 1);
+	*executed(t, head) = (struct resend){
 		.lba = x->lba, .blocks = (uint32_t)x->blocks, .opcode = opcode,
 	};
-	atomic_store_explicit(&t->executed_count, n + 1, memory_order_release);
+	store(&t->executed_head, head + 1);
+	cmd->receipt = head + 1;
+}
+
+void memzbc_lun_acknowledge(struct memzbc_lun *lun, uint32_t receipt)
+{
+	struct table *t = lun->store.table;
+	uint32_t head = load(&t->executed_head), tail = load(&t->executed_tail);
+
+	/* Not a write to an SWR zone, or one of so long ago that its entry is another's. */
+	if (receipt == NO_RECEIPT || receipt - 1 - tail >= head - tail)
+		return;
+	executed(t, receipt - 1)->settled = 1;
+	while (tail != head && executed(t, tail)->settled)
+		tail++;
+	store(&t->executed_tail, tail);
 }
 
 void memzbc_lun_acknowledged(struct memzbc_lun *lun)
 {
-	atomic_store_explicit(&lun->store.table->executed_count, 0, memory_order_release);
+	struct table *t = lun->store.table;
+
+	store(&t->executed_tail, load(&t->executed_head));
 }
 
 /* Index of the entry, or the number of entries if there is none. */
-static uint32_t find_expected(const struct table *t, const struct extent *x, uint32_t opcode)
+static uint32_t find_expected(const struct table *t, const struct extent *x, uint16_t opcode)
 {
-	uint32_t n = atomic_load_explicit(&t->expected_count, memory_order_relaxed);
-	uint32_t i = 0;
+	uint32_t n = load(&t->expected_count), i = 0;
 
 	while (i < n && !same_write(&t->expected[i], x, opcode))
 		i++;
 	return i;
 }
 
-static void remove_entry(struct resend *list, _Atomic uint32_t *count, uint32_t i)
+static void remove_expected(struct table *t, uint32_t i)
 {
-	uint32_t last = atomic_load_explicit(count, memory_order_relaxed) - 1;
+	uint32_t last = load(&t->expected_count) - 1;
 
-	list[i] = list[last];
-	atomic_store_explicit(count, last, memory_order_release);
+	t->expected[i] = t->expected[last];
+	store(&t->expected_count, last);
 }
 
-bool resend_expected(const struct memzbc_lun *lun, const struct extent *x, uint32_t opcode)
+bool resend_expected(const struct memzbc_lun *lun, const struct extent *x, uint16_t opcode)
 {
 	const struct table *t = lun->store.table;
 
-	return find_expected(t, x, opcode) <
-	       atomic_load_explicit(&t->expected_count, memory_order_relaxed);
+	return find_expected(t, x, opcode) < load(&t->expected_count);
 }
 
-void resend_taken(struct memzbc_lun *lun, const struct extent *x, uint32_t opcode)
+void resend_taken(struct memzbc_lun *lun, const struct extent *x, uint16_t opcode)
 {
 	struct table *t = lun->store.table;
 
-	remove_entry(t->expected, &t->expected_count, find_expected(t, x, opcode));
+	remove_expected(t, find_expected(t, x, opcode));
 }
 
-static void forget_in(struct resend *list, _Atomic uint32_t *count, const struct zone *z)
+static bool in_zone(const struct resend *r, const struct zone *z)
 {
-	for (uint32_t i = atomic_load_explicit(count, memory_order_relaxed); i > 0; i--)
-		if (list[i - 1].lba >= z->start && list[i - 1].lba < zone_end(z))
-			remove_entry(list, count, i - 1);
+	return r->lba >= z->start && r->lba < zone_end(z);
 }
 
 void resend_forget(struct memzbc_lun *lun, const struct zone *z)
 {
 	struct table *t = lun->store.table;
 
-	if (atomic_load_explicit(&t->executed_count, memory_order_relaxed) >
-	    MEMZBC_UNACKNOWLEDGED_MAX)
-		atomic_store_explicit(&t->executed_count, MEMZBC_UNACKNOWLEDGED_MAX,
-				      memory_order_release);
-	forget_in(t->executed, &t->executed_count, z);
-	forget_in(t->expected, &t->expected_count, z);
+	for (uint32_t i = load(&t->executed_tail); i != load(&t->executed_head); i++)
+		if (in_zone(executed(t, i), z))
+			executed(t, i)->settled = 1;
+	for (uint32_t i = load(&t->expected_count); i > 0; i--)
+		if (in_zone(&t->expected[i - 1], z))
+			remove_expected(t, i - 1);
 }
 
 /* The write pointer moves last: a write that it does not cover was not executed. */
@@ -93,16 +124,15 @@ static bool was_executed(const struct memzbc_lun *lun, const struct resend *r)
 void resend_reopen(struct memzbc_lun *lun)
 {
 	struct table *t = lun->store.table;
-	uint32_t executed = atomic_load_explicit(&t->executed_count, memory_order_relaxed);
-	uint32_t n = atomic_load_explicit(&t->expected_count, memory_order_relaxed);
+	uint32_t n = load(&t->expected_count);
 
-	if (executed > MEMZBC_UNACKNOWLEDGED_MAX)
-		executed = MEMZBC_UNACKNOWLEDGED_MAX;
-	for (uint32_t i = 0; i < executed && n < RESENDS_MAX; i++) {
-		if (!was_executed(lun, &t->executed[i]))
+	for (uint32_t i = load(&t->executed_tail); i != load(&t->executed_head); i++) {
+		const struct resend *r = executed(t, i);
+
+		if (r->settled || !was_executed(lun, r) || n == RESENDS_MAX)
 			continue;
-		t->expected[n++] = t->executed[i];
-		atomic_store_explicit(&t->expected_count, n, memory_order_release);
+		t->expected[n++] = *r;
+		store(&t->expected_count, n);
 	}
 	memzbc_lun_acknowledged(lun);
 }

@@ -126,14 +126,14 @@ uint8_t sbc_read(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 }
 
 /* The data are stored: move the write pointer, unless this write had moved it before. */
-static void finish_write(struct memzbc_lun *lun, const struct extent *x, uint32_t opcode,
-			 bool again)
+static void finish_write(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const struct extent *x,
+			 uint16_t opcode, bool again)
 {
 	struct zone z = geometry_zone(&lun->geo, x->lba);
 
 	if (z.type != ZONE_TYPE_SWR)
 		return;
-	resend_executed(lun, x, opcode);
+	resend_executed(lun, cmd, x, opcode);
 	if (again)
 		resend_taken(lun, x, opcode);
 	else
@@ -159,7 +159,7 @@ uint8_t sbc_write(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 		err = store_write(&lun->store, pos, cmd, 0, len);
 	if (err)
 		return write_failed(lun, cmd, err, r.x.lba);
-	finish_write(lun, &r.x, WRITE_16, again);
+	finish_write(lun, cmd, &r.x, WRITE_16, again);
 	return SAM_STAT_GOOD;
 }
 
@@ -227,7 +227,7 @@ uint8_t sbc_write_same(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 		err = store_pattern(lun, block, pos, len);
 	if (err)
 		return write_failed(lun, cmd, err, r.x.lba);
-	finish_write(lun, &r.x, WRITE_SAME_16, again);
+	finish_write(lun, cmd, &r.x, WRITE_SAME_16, again);
 	return SAM_STAT_GOOD;
 }
 

@@ -37,7 +37,8 @@ struct zone_entry {
 struct resend {
 	uint64_t lba;
 	uint32_t blocks;
-	uint32_t opcode;	/* WRITE_16 or WRITE_SAME_16 stand for all of their kind */
+	uint16_t opcode;	/* WRITE_16 or WRITE_SAME_16 stand for all of their kind */
+	uint16_t settled;	/* acknowledged, or forgotten: will not come again */
 };
 
 /* Counters of log page 14h/01h. */
@@ -62,7 +63,9 @@ struct table {
 	struct zone_statistics stats;
 	uint8_t mode_pages[MODE_STATE_SIZE];
 	uint8_t stopped;	/* by START STOP UNIT */
-	_Atomic uint32_t executed_count;	/* since the last acknowledgement */
+	/* A ring: entries from tail to below head, modulo its size, are not all settled. */
+	_Atomic uint32_t executed_head;
+	_Atomic uint32_t executed_tail;
 	_Atomic uint32_t expected_count;	/* resends expected since a reopen */
 	struct resend executed[MEMZBC_UNACKNOWLEDGED_MAX];
 	struct resend expected[RESENDS_MAX];

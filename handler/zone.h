@@ -52,7 +52,7 @@ uint8_t zone_check_range(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const s
 uint8_t zone_check_read(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const struct extent *x);
 /* *@again: an SWR write that was executed before, and comes a second time after a reopen. */
 uint8_t zone_check_write(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const struct extent *x,
-			 uint32_t opcode, bool *again);
+			 uint16_t opcode, bool *again);
 
 /* OFFLINE, and READ ONLY if @modify: GOOD, or CHECK CONDITION with the sense set. */
 uint8_t zone_check_available(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const struct zone *z,

@@ -21,10 +21,10 @@
 #define MEMZBC_SERIAL_MAX 64
 
 /*
- * Commands that may be executed between two calls of memzbc_lun_acknowledged(). Resends of more
- * than these would not be known after a reopen.
+ * Writes that may be executed and not acknowledged at any one time: a power of two. Of more than
+ * these, the oldest would not be known after a reopen when they come again.
  */
-#define MEMZBC_UNACKNOWLEDGED_MAX 4096
+#define MEMZBC_UNACKNOWLEDGED_MAX 16384
 
 struct memzbc_lun;
 
@@ -36,6 +36,7 @@ struct memzbc_cmd {
 	const struct iovec *iov;	/* Data-In or Data-Out buffer, may be split anywhere */
 	size_t iov_cnt;
 	uint8_t *sense;		/* MEMZBC_SENSE_SIZE bytes, written with CHECK CONDITION only */
+	uint32_t receipt;	/* out: for memzbc_lun_acknowledge() */
 };
 
 /*
@@ -91,11 +92,17 @@ void memzbc_lun_close(struct memzbc_lun *lun);
 uint8_t memzbc_lun_execute(struct memzbc_lun *lun, struct memzbc_cmd *cmd);
 
 /**
+ * memzbc_lun_acknowledge() - a command that was executed has been answered
+ * @lun: the LUN
+ * @receipt: of the command
+ *
+ * The initiator will not send this command again after a reopen.
+ */
+void memzbc_lun_acknowledge(struct memzbc_lun *lun, uint32_t receipt);
+
+/**
  * memzbc_lun_acknowledged() - every command executed so far has been answered
  * @lun: the LUN
- *
- * The initiator will not send those commands again after a reopen. To be called at the latest after
- * MEMZBC_UNACKNOWLEDGED_MAX commands.
  */
 void memzbc_lun_acknowledged(struct memzbc_lun *lun);
 
