@@ -15,9 +15,9 @@ gone() {
 end_by() {
 	local vm qemu status=0
 	: >"$WORK/out"
-	TMPDIR=$WORK/tmp "$VM" --timeout 90 -- bash -c 'echo up; sleep 1000' >"$WORK/out" &
+	TMPDIR=$WORK/tmp "$VM" --timeout 150 -- bash -c 'echo up; sleep 1000' >"$WORK/out" &
 	vm=$!
-	wait_for 60 grep -q up "$WORK/out"
+	wait_for 120 grep -q up "$WORK/out"
 	qemu=$(pgrep -P "$vm" -f qemu-system)
 	kill -s "$1" "$vm"
 	wait "$vm" 2>/dev/null || status=$?
@@ -32,6 +32,6 @@ expect_eq "files left" "" "$(ls -A "$WORK/tmp")"
 
 # A reader that has enough ends it as it would end any command.
 status=0
-"$VM" --timeout 60 -- yes 2>"$WORK/err" | head -n 1 >"$WORK/out" || status=$?
+"$VM" --timeout 150 -- yes 2>"$WORK/err" | head -n 1 >"$WORK/out" || status=$?
 expect_eq "status after the reader went away" 141 "$status"
 expect_eq output y "$(<"$WORK/out")"

@@ -8,7 +8,14 @@ set -euo pipefail
 
 VM=$PWD/scripts/vm
 WORK=$(mktemp -d)
-trap 'rm -rf "$WORK"' EXIT
+
+# clean_up: end what still runs, after a failure, and take the files away.
+clean_up() {
+	mapfile -t running < <(jobs -p)
+	((${#running[@]} == 0)) || kill "${running[@]}" 2>/dev/null || true
+	rm -rf "$WORK"
+}
+trap clean_up EXIT
 
 # fail TEXT...: the test has failed.
 fail() {
@@ -24,7 +31,7 @@ expect_eq() {
 # run_vm OPTION-OR-COMMAND...: run scripts/vm; leaves STATUS, and the outputs in $WORK/out and err.
 run_vm() {
 	STATUS=0
-	"$VM" --timeout 90 "$@" >"$WORK/out" 2>"$WORK/err" </dev/null || STATUS=$?
+	"$VM" --timeout 150 "$@" >"$WORK/out" 2>"$WORK/err" </dev/null || STATUS=$?
 }
 
 # wait_for SECONDS COMMAND...: poll until COMMAND succeeds.

@@ -30,12 +30,12 @@ done | xargs cat | cmp - "$WORK/out" || fail "standard output differs"
 # The second line comes only once the first has been seen here.
 mkdir "$WORK/share"
 # shellcheck disable=SC2016
-"$VM" --timeout 90 --share "$WORK/share" -- bash -c '
+"$VM" --timeout 150 --share "$WORK/share" -- bash -c '
 	echo first
 	until [[ -e $0/seen ]]; do sleep 0.1; done
 	echo second; kill -TERM $$' "$WORK/share" >"$WORK/live" &
 vm=$!
-wait_for 90 grep -q first "$WORK/live"
+wait_for 120 grep -q first "$WORK/live"
 touch "$WORK/share/seen"
 STATUS=0
 wait "$vm" || STATUS=$?

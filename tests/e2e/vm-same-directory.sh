@@ -9,7 +9,7 @@ source tests/e2e/vm-lib.sh
 
 odd="$WORK/with blank, comma: and 'quote'"
 hidden=$(mktemp -d /dev/shm/memzbc-test.XXXXXX)
-trap 'rm -rf "$WORK" "$hidden"' EXIT
+trap 'rm -rf "$hidden"; clean_up' EXIT
 mkdir -p "$odd/share"
 echo "from the host" | tee "$odd/file" >"$hidden/file"
 

@@ -8,14 +8,14 @@ source tests/e2e/vm-lib.sh
 
 # script(1) makes the terminal.
 mkfifo "$WORK/keys"
-script -qefc "stty rows 33 cols 101; '$VM' --timeout 90" /dev/null <"$WORK/keys" >"$WORK/screen" &
+script -qefc "stty rows 33 cols 101; '$VM' --timeout 150" /dev/null <"$WORK/keys" >"$WORK/screen" &
 script=$!
 exec 3>"$WORK/keys"
 
 # type TEXT, then see REGEX on the screen.
 type_and_see() {
 	printf '%s' "$1" >&3
-	wait_for 60 grep -qE "$2" "$WORK/screen"
+	wait_for 120 grep -qE "$2" "$WORK/screen"
 }
 type_and_see "" "memzbc-vm.*# "
 # The answers differ from what was typed, which the terminal echoes.

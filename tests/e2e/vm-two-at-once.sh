@@ -12,9 +12,9 @@ mkdir "$WORK/share"
 meet='touch "/var/private-$1" "$0/$1"
 	until [[ -e $0/$2 ]]; do sleep 0.1; done
 	echo "I am $1"; ls /var | grep -c private; exit "$3"'
-"$VM" --timeout 120 --share "$WORK/share" -- bash -c "$meet" "$WORK/share" a b 3 >"$WORK/a" &
+"$VM" --timeout 150 --share "$WORK/share" -- bash -c "$meet" "$WORK/share" a b 3 >"$WORK/a" &
 first=$!
-"$VM" --timeout 120 --share "$WORK/share" -- bash -c "$meet" "$WORK/share" b a 4 >"$WORK/b" &
+"$VM" --timeout 150 --share "$WORK/share" -- bash -c "$meet" "$WORK/share" b a 4 >"$WORK/b" &
 second=$!
 status=0
 wait "$first" || status=$?
