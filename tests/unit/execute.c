@@ -95,8 +95,9 @@ static void buffer_fill(const struct buffer *buf, const uint8_t *data, size_t le
 		size_t have = len < buf->iov[i].iov_len ? len : buf->iov[i].iov_len;
 
 		memset(buf->iov[i].iov_base, STALE_BYTE, buf->iov[i].iov_len);
-		if (have)
-			memcpy(buf->iov[i].iov_base, data, have);
+		if (!have)
+			continue;
+		memcpy(buf->iov[i].iov_base, data, have);
 		data += have;
 		len -= have;
 	}
