@@ -11,12 +11,12 @@ PATH=$PATH:/usr/sbin:/sbin
 
 # The one list of Debian packages, by what needs them.
 declare -A PACKAGES=(
-	[build]="cmake gcc g++ make libc6-dev pkg-config tcmu-runner"
+	[build]="cmake gcc make libc6-dev pkg-config libcmocka-dev"
 	[vm]="qemu-system-x86 linux-image-amd64 busybox-static dbus kmod iproute2 util-linux python3
 		xz-utils zstd"
 	[lun]="tcmu-runner targetcli-fb python3-rtslib-fb python3-dbus dbus kmod lsscsi sg3-utils"
 	[test]="clang libclang-rt-14-dev clang-tidy clang-format cppcheck shellcheck mypy valgrind
-		libcmocka-dev dpkg-dev fio zbd-utils f2fs-tools btrfs-progs open-iscsi procps"
+		dpkg-dev fio zbd-utils f2fs-tools btrfs-progs open-iscsi procps"
 )
 
 # say TEXT...: tell the user what happens, on standard error, so that output stays clean.
@@ -80,15 +80,18 @@ apt_get() {
 		apt-get -q -o DPkg::Lock::Timeout=600 "$@" </dev/null
 }
 
-# build_project: configure where needed and compile into $BUILD. Two callers at the same time take
-# turns.
+# What of the build is the product; all else is for tests.
+PRODUCT=(handler_memzbc memzbc-config)
+
+# build_project [TARGET...]: configure where needed and compile into $BUILD, everything unless
+# targets are named. Two callers at the same time take turns.
 build_project() {
 	local lock status=0
 	mkdir -p "$BUILD"
 	exec {lock}>"$BUILD/.build-lock"
 	flock "$lock"
 	if [[ -e $BUILD/Makefile || -e $BUILD/build.ninja ]] || cmake -S "$REPO" -B "$BUILD"; then
-		cmake --build "$BUILD" --parallel "$(nproc)" || status=$?
+		cmake --build "$BUILD" --parallel "$(nproc)" ${1:+--target "$@"} || status=$?
 	else
 		status=1
 	fi
