@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -50,10 +51,37 @@ void dev_acknowledge(struct dev *dev)
 	memzbc_lun_acknowledged(dev->lun);
 }
 
+/* Of tests that failed before dev_close(). */
+static struct dev *open_devs;
+
+static void remove_leftovers(void)
+{
+	for (struct dev *dev = open_devs; dev; dev = dev->next) {
+		memzbc_lun_close(dev->lun);
+		memzbc_state_remove(dev->dir);
+		umount2(dev->base, MNT_DETACH);	/* a test may have mounted something */
+		rmdir(dev->base);
+	}
+}
+
+static void unlist(const struct dev *dev)
+{
+	struct dev **at = &open_devs;
+
+	while (*at && *at != dev)
+		at = &(*at)->next;
+	if (*at)
+		*at = dev->next;
+}
+
 static struct dev *dev_new(uint64_t size, uint32_t block_size)
 {
+	static bool registered;
 	struct dev *dev = calloc(1, sizeof(*dev));
 
+	if (!registered)
+		atexit(remove_leftovers);
+	registered = true;
 	dev->size = size;
 	dev->block_size = block_size;
 	dev->token = random_u64();
@@ -61,6 +89,8 @@ static struct dev *dev_new(uint64_t size, uint32_t block_size)
 	if (!mkdtemp(dev->base))
 		fail_dev(NULL, __FILE__, __LINE__, "%s: %s", dev->base, strerror(errno));
 	snprintf(dev->dir, sizeof(dev->dir), "%s/lun", dev->base);
+	dev->next = open_devs;
+	open_devs = dev;
 	return dev;
 }
 
@@ -92,6 +122,7 @@ void dev_close(struct dev *dev)
 {
 	int removed, rmdir_base;
 
+	unlist(dev);
 	dev_stop(dev);
 	removed = memzbc_state_remove(dev->dir);
 	rmdir_base = rmdir(dev->base);

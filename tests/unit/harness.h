@@ -95,6 +95,7 @@ struct dev {
 	uint8_t *in;		/* Data-In, in_len bytes */
 	size_t in_len;
 	struct zone_report report;	/* of the last report_zones() */
+	struct dev *next;	/* open ones */
 };
 
 /*
