@@ -151,6 +151,7 @@ static void call_model(struct dev *dev, const struct buffer *buf)
 		.iov = buf->pieces ? iov : NULL,
 		.iov_cnt = buf->pieces,
 		.sense = dev->sense_bytes,
+		.receipt = (uint32_t)random_u64(),
 	};
 
 	memset(cdb, 0, len);
@@ -161,8 +162,9 @@ static void call_model(struct dev *dev, const struct buffer *buf)
 	dev->status = memzbc_lun_execute(dev->lun, &cmd);
 	buffer_guard(buf, false);
 	free(cdb);
+	dev->receipt = cmd.receipt;
 	if (!dev->unacknowledged)
-		memzbc_lun_acknowledged(dev->lun);
+		memzbc_lun_acknowledge(dev->lun, cmd.receipt);
 	if (!buffer_guards_hold(buf))
 		fail_dev(dev, __FILE__, __LINE__, "written outside of the data buffer");
 	memset(&dev->sense, 0, sizeof(dev->sense));

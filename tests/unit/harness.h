@@ -90,6 +90,7 @@ struct dev {
 	/* The last command */
 	struct cdb cdb;
 	uint8_t status;
+	uint32_t receipt;
 	struct sense sense;	/* all zero with GOOD */
 	uint8_t sense_bytes[MEMZBC_SENSE_SIZE];
 	uint8_t *in;		/* Data-In, in_len bytes */
@@ -110,6 +111,7 @@ void dev_close(struct dev *dev);
 void dev_reopen(struct dev *dev);
 void dev_start(struct dev *dev);
 void dev_stop(struct dev *dev);
+/* All commands so far. */
 void dev_acknowledge(struct dev *dev);
 /*
  * Runs @fn in a child process that opens the LUN and is killed with SIGKILL when @fn returns, or
