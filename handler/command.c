@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
+#include <memzbc/bytes.h>
 #include <memzbc/scsi.h>
 
 #include "model.h"
@@ -14,53 +15,65 @@
 #define MEDIUM COMMAND_MEDIUM
 #define WRITES (COMMAND_MEDIUM | COMMAND_WRITES)
 
+#define C_READ MEMZBC_CLASS_READ
+#define C_WRITE MEMZBC_CLASS_WRITE
+#define C_ZONE MEMZBC_CLASS_ZONE
+#define C_SYNC MEMZBC_CLASS_SYNC
+#define C_OTHER MEMZBC_CLASS_OTHER
+
 /* Zone management: ZONE ID, ZONE COUNT, ALL. */
 #define ZONE_OUT_USAGE { ZBC_OUT, 0, B8, 0, 0, 0xff, 0xff, 0x01, 0 }
 
 /* In ascending order of opcode and service action, as REPORT SUPPORTED OPERATION CODES lists. */
 const struct command command_table[] = {
-	{ TEST_UNIT_READY, NO_SA, 6, MEDIUM, { 0 }, spc_test_unit_ready },
-	{ REQUEST_SENSE, NO_SA, 6, 0, { 0, 0x01, 0, 0, 0xff, 0 }, spc_request_sense },
-	{ READ_6, NO_SA, 6, MEDIUM, { 0, 0x1f, 0xff, 0xff, 0xff, 0 }, sbc_read },
-	{ WRITE_6, NO_SA, 6, WRITES, { 0, 0x1f, 0xff, 0xff, 0xff, 0 }, sbc_write },
-	{ INQUIRY, NO_SA, 6, 0, { 0, 0x01, 0xff, 0xff, 0xff, 0 }, spc_inquiry },
-	{ MODE_SELECT_6, NO_SA, 6, 0, { 0, 0x11, 0, 0, 0xff, 0 }, spc_mode_select6 },
-	{ MODE_SENSE_6, NO_SA, 6, 0, { 0, 0x08, 0xff, 0xff, 0xff, 0 }, spc_mode_sense6 },
-	{ START_STOP_UNIT, NO_SA, 6, 0, { 0, 0x01, 0, 0, 0x05, 0 }, sbc_start_stop_unit },
-	{ READ_CAPACITY_10, NO_SA, 10, MEDIUM, { 0 }, sbc_read_capacity10 },
-	{ READ_10, NO_SA, 10, MEDIUM, { 0, DPO_FUA, B4, GROUP, 0xff, 0xff, 0 }, sbc_read },
-	{ WRITE_10, NO_SA, 10, WRITES, { 0, DPO_FUA, B4, GROUP, 0xff, 0xff, 0 }, sbc_write },
-	{ VERIFY_10, NO_SA, 10, MEDIUM, { 0, DPO_BYTCHK, B4, GROUP, 0xff, 0xff, 0 }, sbc_verify },
-	{ SYNCHRONIZE_CACHE_10, NO_SA, 10, MEDIUM, { 0, 0x02, B4, GROUP, 0xff, 0xff, 0 },
+	{ TEST_UNIT_READY, NO_SA, 6, MEDIUM, C_OTHER, { 0 }, spc_test_unit_ready },
+	{ REQUEST_SENSE, NO_SA, 6, 0, C_OTHER, { 0, 0x01, 0, 0, 0xff, 0 }, spc_request_sense },
+	{ READ_6, NO_SA, 6, MEDIUM, C_READ, { 0, 0x1f, 0xff, 0xff, 0xff, 0 }, sbc_read },
+	{ WRITE_6, NO_SA, 6, WRITES, C_WRITE, { 0, 0x1f, 0xff, 0xff, 0xff, 0 }, sbc_write },
+	{ INQUIRY, NO_SA, 6, 0, C_OTHER, { 0, 0x01, 0xff, 0xff, 0xff, 0 }, spc_inquiry },
+	{ MODE_SELECT_6, NO_SA, 6, 0, C_OTHER, { 0, 0x11, 0, 0, 0xff, 0 }, spc_mode_select6 },
+	{ MODE_SENSE_6, NO_SA, 6, 0, C_OTHER, { 0, 0x08, 0xff, 0xff, 0xff, 0 }, spc_mode_sense6 },
+	{ START_STOP_UNIT, NO_SA, 6, 0, C_OTHER, { 0, 0x01, 0, 0, 0x05, 0 }, sbc_start_stop_unit },
+	{ READ_CAPACITY_10, NO_SA, 10, MEDIUM, C_OTHER, { 0 }, sbc_read_capacity10 },
+	{ READ_10, NO_SA, 10, MEDIUM, C_READ, { 0, DPO_FUA, B4, GROUP, 0xff, 0xff, 0 }, sbc_read },
+	{ WRITE_10, NO_SA, 10, WRITES, C_WRITE, { 0, DPO_FUA, B4, GROUP, 0xff, 0xff, 0 },
+	  sbc_write },
+	{ VERIFY_10, NO_SA, 10, MEDIUM, C_READ, { 0, DPO_BYTCHK, B4, GROUP, 0xff, 0xff, 0 },
+	  sbc_verify },
+	{ SYNCHRONIZE_CACHE_10, NO_SA, 10, MEDIUM, C_SYNC, { 0, 0x02, B4, GROUP, 0xff, 0xff, 0 },
 	  sbc_synchronize_cache },
-	{ WRITE_SAME_10, NO_SA, 10, WRITES, { 0, 0, B4, GROUP, 0xff, 0xff, 0 }, sbc_write_same },
-	{ LOG_SENSE, NO_SA, 10, 0, { 0, 0x01, 0xff, 0xff, 0, 0xff, 0xff, 0xff, 0xff, 0 },
+	{ WRITE_SAME_10, NO_SA, 10, WRITES, C_WRITE, { 0, 0, B4, GROUP, 0xff, 0xff, 0 },
+	  sbc_write_same },
+	{ LOG_SENSE, NO_SA, 10, 0, C_OTHER, { 0, 0x01, 0xff, 0xff, 0, 0xff, 0xff, 0xff, 0xff, 0 },
 	  spc_log_sense },
-	{ MODE_SELECT_10, NO_SA, 10, 0, { 0, 0x11, 0, 0, 0, 0, 0, 0xff, 0xff, 0 },
+	{ MODE_SELECT_10, NO_SA, 10, 0, C_OTHER, { 0, 0x11, 0, 0, 0, 0, 0, 0xff, 0xff, 0 },
 	  spc_mode_select10 },
-	{ MODE_SENSE_10, NO_SA, 10, 0, { 0, 0x18, 0xff, 0xff, 0, 0, 0, 0xff, 0xff, 0 },
+	{ MODE_SENSE_10, NO_SA, 10, 0, C_OTHER, { 0, 0x18, 0xff, 0xff, 0, 0, 0, 0xff, 0xff, 0 },
 	  spc_mode_sense10 },
-	{ READ_16, NO_SA, 16, MEDIUM, { 0, DPO_FUA, B8, B4, GROUP, 0 }, sbc_read },
-	{ WRITE_16, NO_SA, 16, WRITES, { 0, DPO_FUA, B8, B4, GROUP, 0 }, sbc_write },
-	{ VERIFY_16, NO_SA, 16, MEDIUM, { 0, DPO_BYTCHK, B8, B4, GROUP, 0 }, sbc_verify },
-	{ SYNCHRONIZE_CACHE_16, NO_SA, 16, MEDIUM, { 0, 0x02, B8, B4, GROUP, 0 },
+	{ READ_16, NO_SA, 16, MEDIUM, C_READ, { 0, DPO_FUA, B8, B4, GROUP, 0 }, sbc_read },
+	{ WRITE_16, NO_SA, 16, WRITES, C_WRITE, { 0, DPO_FUA, B8, B4, GROUP, 0 }, sbc_write },
+	{ VERIFY_16, NO_SA, 16, MEDIUM, C_READ, { 0, DPO_BYTCHK, B8, B4, GROUP, 0 }, sbc_verify },
+	{ SYNCHRONIZE_CACHE_16, NO_SA, 16, MEDIUM, C_SYNC, { 0, 0x02, B8, B4, GROUP, 0 },
 	  sbc_synchronize_cache },
-	{ WRITE_SAME_16, NO_SA, 16, WRITES, { 0, 0x01, B8, B4, GROUP, 0 }, sbc_write_same },
-	{ ZBC_OUT, SA_CLOSE_ZONE, 16, WRITES, ZONE_OUT_USAGE, zbc_close_zone },
-	{ ZBC_OUT, SA_FINISH_ZONE, 16, WRITES, ZONE_OUT_USAGE, zbc_finish_zone },
-	{ ZBC_OUT, SA_OPEN_ZONE, 16, WRITES, ZONE_OUT_USAGE, zbc_open_zone },
-	{ ZBC_OUT, SA_RESET_WRITE_POINTER, 16, WRITES, ZONE_OUT_USAGE, zbc_reset_write_pointer },
-	{ ZBC_IN, SA_REPORT_ZONES, 16, MEDIUM, { 0, 0, B8, B4, 0xbf, 0 }, zbc_report_zones },
-	{ SERVICE_ACTION_IN_16, SA_READ_CAPACITY_16, 16, MEDIUM,
+	{ WRITE_SAME_16, NO_SA, 16, WRITES, C_WRITE, { 0, 0x01, B8, B4, GROUP, 0 },
+	  sbc_write_same },
+	{ ZBC_OUT, SA_CLOSE_ZONE, 16, WRITES, C_ZONE, ZONE_OUT_USAGE, zbc_close_zone },
+	{ ZBC_OUT, SA_FINISH_ZONE, 16, WRITES, C_ZONE, ZONE_OUT_USAGE, zbc_finish_zone },
+	{ ZBC_OUT, SA_OPEN_ZONE, 16, WRITES, C_ZONE, ZONE_OUT_USAGE, zbc_open_zone },
+	{ ZBC_OUT, SA_RESET_WRITE_POINTER, 16, WRITES, C_ZONE, ZONE_OUT_USAGE,
+	  zbc_reset_write_pointer },
+	{ ZBC_IN, SA_REPORT_ZONES, 16, MEDIUM, C_OTHER, { 0, 0, B8, B4, 0xbf, 0 },
+	  zbc_report_zones },
+	{ SERVICE_ACTION_IN_16, SA_READ_CAPACITY_16, 16, MEDIUM, C_OTHER,
 	  { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, B4, 0, 0 }, sbc_read_capacity16 },
-	{ REPORT_LUNS, NO_SA, 12, 0, { 0, 0, 0xff, 0, 0, 0, B4, 0, 0 }, spc_report_luns },
-	{ MAINTENANCE_IN, SA_REPORT_OPCODES, 12, 0, { 0, 0, 0x87, 0xff, 0xff, 0xff, B4, 0, 0 },
-	  spc_report_opcodes },
-	{ MAINTENANCE_IN, SA_REPORT_TMFS, 12, 0, { 0, 0, 0x80, 0, 0, 0, B4, 0, 0 },
+	{ REPORT_LUNS, NO_SA, 12, 0, C_OTHER, { 0, 0, 0xff, 0, 0, 0, B4, 0, 0 }, spc_report_luns },
+	{ MAINTENANCE_IN, SA_REPORT_OPCODES, 12, 0, C_OTHER,
+	  { 0, 0, 0x87, 0xff, 0xff, 0xff, B4, 0, 0 }, spc_report_opcodes },
+	{ MAINTENANCE_IN, SA_REPORT_TMFS, 12, 0, C_OTHER, { 0, 0, 0x80, 0, 0, 0, B4, 0, 0 },
 	  spc_report_tmfs },
-	{ READ_12, NO_SA, 12, MEDIUM, { 0, DPO_FUA, B4, B4, GROUP, 0 }, sbc_read },
-	{ WRITE_12, NO_SA, 12, WRITES, { 0, DPO_FUA, B4, B4, GROUP, 0 }, sbc_write },
-	{ VERIFY_12, NO_SA, 12, MEDIUM, { 0, DPO_BYTCHK, B4, B4, GROUP, 0 }, sbc_verify },
+	{ READ_12, NO_SA, 12, MEDIUM, C_READ, { 0, DPO_FUA, B4, B4, GROUP, 0 }, sbc_read },
+	{ WRITE_12, NO_SA, 12, WRITES, C_WRITE, { 0, DPO_FUA, B4, B4, GROUP, 0 }, sbc_write },
+	{ VERIFY_12, NO_SA, 12, MEDIUM, C_READ, { 0, DPO_BYTCHK, B4, B4, GROUP, 0 }, sbc_verify },
 };
 
 const size_t command_table_len = sizeof(command_table) / sizeof(command_table[0]);
@@ -88,6 +101,35 @@ static const struct command *find_command(const uint8_t *cdb, bool *known)
 			return c;
 	}
 	return NULL;
+}
+
+uint8_t command_cdb_len(const uint8_t *cdb)
+{
+	bool known;
+	const struct command *c = find_command(cdb, &known);
+
+	return c ? c->cdb_len : 0;
+}
+
+struct command_info command_info(const uint8_t *cdb)
+{
+	bool known;
+	const struct command *c = find_command(cdb, &known);
+	struct command_info info = { .class = c ? c->class : MEMZBC_CLASS_OTHER };
+
+	switch (info.class) {
+	case MEMZBC_CLASS_OTHER:
+		break;
+	case MEMZBC_CLASS_ZONE:
+		info.has_range = !(cdb[ZBC_OUT_ALL_BYTE] & ZBC_OUT_ALL);
+		info.x = (struct extent){ .lba = get_be64(&cdb[2]), .blocks = 1 };
+		break;
+	default:
+		info.has_range = true;
+		info.x = cdb_range(cdb).x;
+		break;
+	}
+	return info;
 }
 
 /* Any bit that the command does not evaluate must be zero: SPC-5 4.2.5. */

@@ -287,9 +287,9 @@ static int parse_setting(struct memzbc_config *cfg, struct span setting, char *r
 
 	if (k < 0)
 		return refuse_unknown(name, reason);
-	if (cfg->given & 1u << k)
+	if (cfg->given & 1ull << k)
 		return refuse(reason, "%s: given twice", keys[k].name);
-	cfg->given |= 1u << k;
+	cfg->given |= 1ull << k;
 	wrong = parse_value(cfg, &keys[k], value);
 	if (wrong)
 		return refuse(reason, "%s=%.*s: %s; accepted: %s%s%s", keys[k].name,
@@ -376,7 +376,7 @@ int memzbc_config_parse(struct memzbc_config *cfg, const char *string, char *rea
 	rest = *string ? span_of(string) : (struct span){ NULL, 0 };
 	while (!err && rest.at)
 		err = parse_setting(cfg, next_item(&rest, "/"), reason);
-	if (!(cfg->given & 1u << KEY_ZONE_CAP))
+	if (!(cfg->given & 1ull << KEY_ZONE_CAP))
 		cfg->zone_cap = cfg->zone_size;
 	if (!err)
 		err = check_block_sizes(cfg, reason);
@@ -390,7 +390,7 @@ static int settle_lba(struct memzbc_config *cfg, uint32_t block_size, char *reas
 	if (!in_range(&keys[KEY_LBA], block_size))
 		return refuse(reason, "logical blocks of %u bytes; accepted for hw_block_size: %s",
 			      block_size, keys[KEY_LBA].range);
-	if (cfg->given & 1u << KEY_LBA && cfg->lba_size != block_size)
+	if (cfg->given & 1ull << KEY_LBA && cfg->lba_size != block_size)
 		return refuse(reason, "lba=%u, but LIO has logical blocks of %u bytes: create the "
 			      "LUN with hw_block_size=%u, or without lba",
 			      cfg->lba_size, block_size, cfg->lba_size);
@@ -426,7 +426,7 @@ static int settle_conventional(struct memzbc_config *cfg, uint64_t zones, char *
 	if (!preset && zones >= 4)
 		preset = 1;
 	/* What conv_end leaves, with one zone to be sequential. */
-	if (!(cfg->given & 1u << KEY_CONV) && cfg->conv_end < zones)
+	if (!(cfg->given & 1ull << KEY_CONV) && cfg->conv_end < zones)
 		cfg->conv = preset < zones - 1 - cfg->conv_end ? preset : zones - 1 - cfg->conv_end;
 	if (cfg->conv + cfg->conv_end >= zones)
 		return refuse(reason, "conv=%" PRIu64 " and conv_end=%" PRIu64 ": no sequential "

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <memzbc/faults.h>
 #include <memzbc/lun.h>
 
 #include "geometry.h"
@@ -27,6 +28,8 @@ struct memzbc_lun {
 
 /* T10 VENDOR IDENTIFICATION */
 #define MEMZBC_VENDOR "MEMZBC"
+
+#define CDB_LEN_MAX 16	/* of the commands in the table */
 
 #define SCRATCH_SIZE 65536	/* a multiple of every block size */
 
@@ -67,9 +70,30 @@ struct command {
 	int16_t service_action;	/* or NO_SERVICE_ACTION */
 	uint8_t cdb_len;
 	uint8_t flags;		/* COMMAND_... */
-	uint8_t usage[16];	/* byte 0 is the opcode's and not looked at */
+	uint8_t class;		/* enum memzbc_class */
+	uint8_t usage[CDB_LEN_MAX];	/* byte 0 is the opcode's and not looked at */
 	command_fn *execute;
 };
+
+/* The LBA and length of a CDB, and where they stand in it. */
+struct cdb_range {
+	struct extent x;
+	uint8_t blocks_byte;
+};
+
+/* Of READ, WRITE, VERIFY, WRITE SAME and SYNCHRONIZE CACHE (sbc.c). */
+struct cdb_range cdb_range(const uint8_t *cdb);
+
+/* What a CDB is about, without a look at whether it is right. */
+struct command_info {
+	enum memzbc_class class;
+	bool has_range;		/* @x is valid; ZONE ID and one block for zone management */
+	struct extent x;
+};
+
+struct command_info command_info(const uint8_t *cdb);
+/* Length of the CDB; 0 for a command that is not supported. */
+uint8_t command_cdb_len(const uint8_t *cdb);
 
 #define NO_SERVICE_ACTION (-1)
 #define COMMAND_MEDIUM	1	/* needs a logical unit that is ready */

@@ -12,7 +12,6 @@
 
 #define ALLOC_MIN 4	/* a smaller ALLOCATION LENGTH is an error in both commands */
 #define TIMEOUTS_LEN 12
-#define CDB_LEN_MAX sizeof(((struct command *)NULL)->usage)
 
 /* A command timeouts descriptor that names no times. */
 static size_t put_timeouts(uint8_t *data)

@@ -23,25 +23,19 @@
 /* TRANSFER LENGTH 0 of the 6-byte commands */
 #define BLOCKS_OF_ZERO_6 256
 
-/* The LBA and length of a CDB, by the opcode's group, and where they stand in it. */
-struct range {
-	struct extent x;
-	uint8_t blocks_byte;
-};
-
-static struct range decode_range(const uint8_t *cdb)
+struct cdb_range cdb_range(const uint8_t *cdb)
 {
 	switch (cdb[0] >> 5) {
 	case 0:
-		return (struct range){ { get_be24(&cdb[1]) & 0x1fffff,
-					 cdb[4] ? cdb[4] : BLOCKS_OF_ZERO_6, 1 }, 4 };
+		return (struct cdb_range){ { get_be24(&cdb[1]) & 0x1fffff,
+					     cdb[4] ? cdb[4] : BLOCKS_OF_ZERO_6, 1 }, 4 };
 	case 1:
 	case 2:
-		return (struct range){ { get_be32(&cdb[2]), get_be16(&cdb[7]), 2 }, 7 };
+		return (struct cdb_range){ { get_be32(&cdb[2]), get_be16(&cdb[7]), 2 }, 7 };
 	case 5:
-		return (struct range){ { get_be32(&cdb[2]), get_be32(&cdb[6]), 2 }, 6 };
+		return (struct cdb_range){ { get_be32(&cdb[2]), get_be32(&cdb[6]), 2 }, 6 };
 	default:
-		return (struct range){ { get_be64(&cdb[2]), get_be32(&cdb[10]), 2 }, 10 };
+		return (struct cdb_range){ { get_be64(&cdb[2]), get_be32(&cdb[10]), 2 }, 10 };
 	}
 }
 
@@ -69,7 +63,7 @@ static uint8_t read_failed(struct memzbc_lun *lun, struct memzbc_cmd *cmd, uint6
 }
 
 /* MAXIMUM TRANSFER LENGTH, then the range of LBAs. */
-static uint8_t check_transfer(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const struct range *r)
+static uint8_t check_transfer(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const struct cdb_range *r)
 {
 	if (lun->params.max_transfer && r->x.blocks > lun->params.max_transfer)
 		return sense_invalid_cdb(lun, cmd, r->blocks_byte, NO_BIT);
@@ -109,7 +103,7 @@ static int read_blocks(struct memzbc_lun *lun, const struct memzbc_cmd *cmd, uin
 
 uint8_t sbc_read(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 {
-	struct range r = decode_range(cmd->cdb);
+	struct cdb_range r = cdb_range(cmd->cdb);
 	uint64_t len = to_bytes(lun, r.x.blocks), size = iov_bytes(cmd);
 	uint8_t status = check_transfer(lun, cmd, &r);
 
@@ -142,7 +136,7 @@ static void finish_write(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const s
 
 uint8_t sbc_write(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 {
-	struct range r = decode_range(cmd->cdb);
+	struct cdb_range r = cdb_range(cmd->cdb);
 	uint64_t pos = to_bytes(lun, r.x.lba), len = to_bytes(lun, r.x.blocks);
 	uint8_t status = check_transfer(lun, cmd, &r);
 	bool again;
@@ -201,7 +195,7 @@ static bool all_zero(const uint8_t *buf, size_t len)
 
 uint8_t sbc_write_same(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 {
-	struct range r = decode_range(cmd->cdb);
+	struct cdb_range r = cdb_range(cmd->cdb);
 	uint64_t pos = to_bytes(lun, r.x.lba), len = to_bytes(lun, r.x.blocks);
 	bool ndob = cmd->cdb[1] & NDOB;
 	uint8_t block[MEMZBC_LBA_SIZE_MAX] = { 0 };
@@ -262,7 +256,7 @@ static int compare(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const struct 
 
 uint8_t sbc_verify(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 {
-	struct range r = decode_range(cmd->cdb);
+	struct cdb_range r = cdb_range(cmd->cdb);
 	uint8_t bytchk = cmd->cdb[1] >> BYTCHK_SHIFT & BYTCHK_MASK;
 	bool one_block = bytchk != BYTCHK_ALL;
 	uint64_t need = to_bytes(lun, one_block && r.x.blocks ? 1 : r.x.blocks);
@@ -293,7 +287,7 @@ uint8_t sbc_verify(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 /* All that was acknowledged is as durable as it can be; NUMBER OF BLOCKS 0: to the end. */
 uint8_t sbc_synchronize_cache(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 {
-	struct range r = decode_range(cmd->cdb);
+	struct cdb_range r = cdb_range(cmd->cdb);
 
 	return zone_check_range(lun, cmd, &r.x);
 }

@@ -13,7 +13,6 @@
 #define ZONE_ID_BYTE 2
 #define ZONE_COUNT_BYTE 12
 #define OPTIONS_BYTE 14
-#define ALL 0x01		/* byte 14 of the zone management commands */
 #define OPTIONS_MASK 0x3f	/* byte 14 of REPORT ZONES */
 
 /* One zone management command: what it does, and to which zones. */
@@ -121,7 +120,7 @@ static uint8_t operate(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const str
 	uint8_t status;
 	struct zone z;
 
-	if (cmd->cdb[OPTIONS_BYTE] & ALL)
+	if (cmd->cdb[ZBC_OUT_ALL_BYTE] & ZBC_OUT_ALL)
 		return operate_on_all(lun, cmd, op);
 	if (count == 0)
 		count = 1;

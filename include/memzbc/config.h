@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <memzbc/faults.h>
+
 /* Longest reason the parser writes, with its terminating NUL. */
 #define MEMZBC_REASON_SIZE 256
 
@@ -48,7 +50,8 @@ struct memzbc_config {
 	bool urswrz;		/* reads of unwritten blocks are allowed */
 	uint64_t mem;		/* budget of memory for data, bytes */
 	uint64_t capacity;	/* logical blocks of the whole unit */
-	uint32_t given;		/* bit k: the string names memzbc_keys[k] */
+	struct memzbc_faults faults;	/* what may change at any time */
+	uint64_t given;		/* bit k: the string names memzbc_keys[k] */
 };
 
 struct memzbc_key_rule;

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
+/*
+ * delay, rate and seek: how long the answer to a command takes. The command itself is executed when
+ * it arrives, and the answers of commands overlap.
+ */
+#include <math.h>
+
+#include "stage.h"
+
+#define NS_PER_S 1000000000ull
+
+/*
+ * An arm accelerates half of the way and brakes the other half: the time goes with the square root
+ * of the distance, up to dev->faults.seek for the whole LBA space.
+ */
+static uint64_t seek_time(struct memzbc_device *dev, const struct request *rq)
+{
+	uint64_t lba = rq->info.x.lba, head = dev->head;
+	uint64_t distance = lba > head ? lba - head : head - lba;
+	double share = (double)distance / (double)dev->lun->geo.capacity;
+
+	dev->head = lba + rq->info.x.blocks;
+	return (uint64_t)(sqrt(share) * (double)dev->faults.seek);
+}
+
+uint64_t delay_of(struct memzbc_device *dev, const struct request *rq)
+{
+	const struct memzbc_faults *faults = &dev->faults;
+	bool moves_data = rq->info.class == MEMZBC_CLASS_READ ||
+			  rq->info.class == MEMZBC_CLASS_WRITE;
+	uint64_t ns = faults->delay[rq->info.class];
+
+	if (!moves_data)
+		return ns;
+	if (faults->rate) {
+		uint64_t bytes = rq->info.x.blocks * dev->lun->cfg.lba_size;
+
+		ns += (uint64_t)((unsigned __int128)bytes * NS_PER_S / faults->rate);
+	}
+	if (faults->seek && rq->zone.slot != NO_SLOT)
+		ns += seek_time(dev, rq);
+	return ns;
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
+/*
+ * hold: a write that starts above the write pointer of its zone is kept until the pointer arrives,
+ * for a bounded time and number of attempts. When they run out it is executed all the same, and
+ * fails. Only writes that could succeed are kept.
+ */
+#include <memzbc/scsi.h>
+
+#include "stage.h"
+
+static uint32_t kept_in_zone(const struct memzbc_device *dev, uint32_t slot)
+{
+	uint32_t count = 0;
+
+	for (const struct request *rq = dev->held.first; rq; rq = rq->next)
+		count += rq->zone.slot == slot;
+	return count;
+}
+
+static bool can_succeed_later(const struct memzbc_device *dev, const struct request *rq)
+{
+	const struct zone *z = &rq->zone;
+	uint64_t end = rq->info.x.lba + rq->info.x.blocks;
+
+	switch (zone_condition(dev->lun, z)) {
+	case ZONE_EMPTY:
+	case ZONE_IMP_OPEN:
+	case ZONE_EXP_OPEN:
+	case ZONE_CLOSED:
+		break;
+	default:
+		return false;
+	}
+	return rq->info.x.lba > zone_written_end(dev->lun, z) && end <= zone_end(z) &&
+	       end % dev->lun->geo.pblk == 0;
+}
+
+bool hold_takes(struct memzbc_device *dev, struct request *rq)
+{
+	const struct memzbc_faults *faults = &dev->faults;
+
+	if (!faults->hold || rq->info.class != MEMZBC_CLASS_WRITE ||
+	    rq->zone.slot == NO_SLOT || rq->zone.type != ZONE_TYPE_SWR)
+		return false;
+	if (!can_succeed_later(dev, rq) || kept_in_zone(dev, rq->zone.slot) >= faults->hold)
+		return false;
+	rq->waited_for = 0;
+	device_keep(dev, rq, STAGE_HOLD, dev->ops->now(dev->arg) + faults->hold_time);
+	return true;
+}
+
+static bool waits_in_vain(struct memzbc_device *dev, struct request *rq, bool write)
+{
+	uint32_t attempts = dev->faults.hold_attempts;
+
+	if (!can_succeed_later(dev, rq))
+		return true;
+	return write && attempts && ++rq->waited_for >= attempts;
+}
+
+/* All that the write pointer has reached, or that need not wait any longer. */
+void hold_wake(struct memzbc_device *dev, uint32_t slot, bool write)
+{
+	struct request *rq, *next;
+
+	for (rq = dev->held.first; rq; rq = next) {
+		next = rq->next;
+		if ((slot != NO_SLOT && rq->zone.slot != slot) || !waits_in_vain(dev, rq, write))
+			continue;
+		device_release(dev, rq);
+		device_execute(dev, rq);
+	}
+}
