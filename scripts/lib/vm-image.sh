@@ -8,10 +8,11 @@ EARLY_MODULES=(virtio_pci 9pnet_virtio 9p overlay virtio_console virtio-rng)
 
 # newest_kernel: print the newest installed kernel image that has TCMU.
 newest_kernel() {
-	local image newest=
+	local image modules newest=
 	while read -r image; do
-		compgen -G "/lib/modules/${image#/boot/vmlinuz-}/kernel/drivers/target/target_core_user.ko*" \
-			>/dev/null && newest=$image
+		modules=/lib/modules/${image#/boot/vmlinuz-}/kernel
+		compgen -G "$modules/drivers/target/target_core_user.ko*" >/dev/null &&
+			newest=$image
 	done < <(compgen -G '/boot/vmlinuz-*' | sort -V)
 	[[ $newest ]] && printf '%s\n' "$newest"
 }
@@ -22,7 +23,8 @@ kernel_release() {
 	magic=$(dd if="$1" bs=1 skip=514 count=4 status=none | tr -d '\0')
 	[[ $magic == HdrS ]] || return 0
 	place=$(od -An -tu2 -j526 -N2 "$1")
-	text=$(dd if="$1" bs=1 skip=$((place + 512)) count=128 status=none | tr '\0' '\n' | head -n 1)
+	text=$(dd if="$1" bs=1 skip=$((place + 512)) count=128 status=none | tr '\0' '\n')
+	text=${text%%$'\n'*}
 	printf '%s\n' "${text%% *}"
 }
 
@@ -48,7 +50,7 @@ uncompress_kernel() {
 }
 
 # cached_kernel IMAGE: print the path of the uncompressed kernel, if IMAGE is a bzImage that can be
-# uncompressed, else IMAGE. Uncompressing takes the guest three seconds of each boot under emulation.
+# uncompressed, else IMAGE. Under emulation, uncompressing takes the guest three seconds a boot.
 cached_kernel() {
 	local key file
 	[[ $(kernel_release "$1") ]] || {

@@ -135,10 +135,11 @@ class Machine:
             self.sockets[name], theirs[name] = socket.socketpair()
         # A session of its own keeps the terminal's Ctrl-C away; setpriv has the kernel end QEMU
         # should this process be killed.
+        fds = {name: end.fileno() for name, end in theirs.items()}
         self.process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", *self.qemu({n: s.fileno() for n, s in theirs.items()})],
+            ["setpriv", "--pdeathsig", "KILL", *self.qemu(fds)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            pass_fds=[s.fileno() for s in theirs.values()], start_new_session=True)
+            pass_fds=list(fds.values()), start_new_session=True)
         for end in theirs.values():
             end.close()
         self.sockets["control"].sendall(base64.b64encode(self.request()) + b"\n")
@@ -169,7 +170,8 @@ class Machine:
     def shared(tag: str, directory: str, options: str) -> list[str]:
         """The part of QEMU's command line that shares a directory; a comma in it is doubled."""
         path = directory.replace(",", ",,")
-        return ["-fsdev", f"local,id={tag},path={path},security_model=none,multidevs=remap{options}",
+        options = f"security_model=none,multidevs=remap{options}"
+        return ["-fsdev", f"local,id={tag},path={path},{options}",
                 "-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
 
     def request(self) -> bytes:

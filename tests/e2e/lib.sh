@@ -89,7 +89,8 @@ expect_sense() {
 	shift 2
 	OUTPUT=$("$tool" -vv "$@" 2>&1) && fail "'$tool $*' was not refused:"$'\n'"$OUTPUT"
 	got=$(sense_of "$OUTPUT")
-	[[ $got == "$wanted" ]] || fail "sense of '$tool $*': wanted $wanted, got '$got':"$'\n'"$OUTPUT"
+	[[ $got == "$wanted" ]] ||
+		fail "sense of '$tool $*': wanted $wanted, got '$got':"$'\n'"$OUTPUT"
 }
 
 # cdb16 OPCODE LBA BLOCKS: set CDB to a 16-byte READ, WRITE or the like, as sg_raw takes it.
@@ -108,8 +109,8 @@ daemon_owns_name() {
 		org.freedesktop.DBus.NameHasOwner string:org.kernel.TCMUService1 | grep -q true
 }
 
-# start_daemon [OPTION...]: load LIO and start tcmu-runner; its process id is in RUNNER. It gets the
-# one handler that is tested: the others take it a second to load under emulation.
+# start_daemon: load LIO and start tcmu-runner; its process id is in RUNNER. It gets the one handler
+# that is tested: the others take it a second to load under emulation.
 start_daemon() {
 	modprobe -a target_core_user tcm_loop sd_mod sg
 	if [[ ! -d $HANDLERS ]]; then
@@ -117,14 +118,14 @@ start_daemon() {
 		ln -s /usr/lib/*/tcmu-runner/"handler_${HANDLER/#zbc/file_zbc}.so" "$HANDLERS"
 		: >"$RUNNER_LOG"
 	fi
-	tcmu-runner --handler-path "$HANDLERS" "$@" >/dev/null 2>&1 &
+	tcmu-runner --handler-path "$HANDLERS" >/dev/null 2>&1 &
 	RUNNER=$!
 	wait_until 30 daemon_owns_name
 }
 
-# kill_daemon [SIGNAL]: end tcmu-runner, with SIGKILL unless told otherwise.
+# kill_daemon SIGNAL: end tcmu-runner with KILL, TERM or the like, and wait until it is gone.
 kill_daemon() {
-	kill -s "${1:-KILL}" "$RUNNER"
+	kill -s "$1" "$RUNNER"
 	wait "$RUNNER" 2>/dev/null || true
 }
 

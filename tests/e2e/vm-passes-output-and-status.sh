@@ -8,17 +8,18 @@ source tests/e2e/vm-lib.sh
 
 # All byte values, more of them than any buffer on the way holds, from a command that leaves a
 # process behind which keeps its output open.
+path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 # shellcheck disable=SC2016
 run_vm --env GIVEN=yes -- bash -c '
 	sleep 1000 &
 	for byte in {0..255}; do printf "\\x$(printf %x "$byte")"; done >/dev/shm/bytes
 	for i in {1..4000}; do echo /dev/shm/bytes; done | xargs cat
-	printf "%s|" "$0" "$@" "$GIVEN" "$MEMZBC_VM" "$(id -u)" "$(cat | wc -c)" "$PATH" >/dev/stderr
+	printf "%s|" "$0" "$@" "$GIVEN" "$MEMZBC_VM" "$(id -u)" "$(cat | wc -c)" >/dev/stderr
+	printf "%s" "$PATH" >&2
 	exit 42' "a  b" "" 'c"d$e' "f'g"
 expect_eq status 42 "$STATUS"
 expect_eq "standard error" \
-	"a  b||c\"d\$e|f'g|yes|1|0|0|/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin|" \
-	"$(<"$WORK/err")"
+	"a  b||c\"d\$e|f'g|yes|1|0|0|$path" "$(<"$WORK/err")"
 for byte in {0..255}; do
 	# shellcheck disable=SC2059
 	printf "\\x$(printf %x "$byte")"
