@@ -70,12 +70,12 @@ expect_status() {
 	((got == wanted)) || fail "exit status of '$*': wanted $wanted, got $got:"$'\n'"$OUTPUT"
 }
 
-# sense_of TEXT: print key/ASC/ASCQ in hex of the raw sense data in an sg tool's output at -vv.
+# sense_of TEXT: print key/ASC/ASCQ in hex of the raw sense data in an sg tool's output at -vv. No
+# other program is started: under emulation each takes its time.
 sense_of() {
 	local raw
-	raw=$(sed -n '/Raw sense data/,/^ *$/p' <<<"$1" | grep -oE '^ +([0-9a-f]{2} +)+' |
-		tr '\n' ' ') || return 0
-	read -r -a raw <<<"$raw"
+	[[ $1 =~ 'Raw sense data'[^$'\n']*(([[:space:]]+[0-9a-f][0-9a-f])+) ]] || return 0
+	read -r -d '' -a raw <<<"${BASH_REMATCH[1]}" || true
 	case ${raw[0]} in
 	70 | f0) printf '%x/%s/%s' $((0x${raw[2]} & 15)) "${raw[12]}" "${raw[13]}" ;;
 	72) printf '%x/%s/%s' $((0x${raw[1]} & 15)) "${raw[2]}" "${raw[3]}" ;;
