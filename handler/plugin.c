@@ -16,8 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <libtcmu.h>
 #include <libtcmu_common.h>
@@ -26,7 +28,7 @@
 #include <tcmur_device.h>
 
 #include <memzbc/config.h>
-#include <memzbc/lun.h>
+#include <memzbc/device.h>
 #include <memzbc/scsi.h>
 
 #include "states.h"
@@ -38,45 +40,22 @@ _Static_assert(BATCH_MAX <= MEMZBC_UNACKNOWLEDGED_MAX, "the model remembers a ba
 /* The daemon cuts messages at 254 bytes, newline included, and puts names before them. */
 #define LOG_LINE "%.190s\n"
 
+#define NS_PER_S 1000000000ull
+
 /* A LUN of the daemon. */
 struct plugin_lun {
 	struct tcmu_device *dev;
-	struct memzbc_lun *model;
-	pthread_mutex_t lock; /* the model, and the completion side of the ring */
-	unsigned int unannounced; /* commands completed that the kernel was not told of */
+	struct memzbc_device *model;
+	pthread_mutex_t lock;	/* the model, and the completion side of the ring */
+	uint32_t receipts[BATCH_MAX];	/* of commands completed that the kernel was not told of */
+	unsigned int unannounced;	/* how many */
+	pthread_t timer;	/* completes what the model has held */
+	pthread_cond_t changed;	/* deadline or stopping */
+	uint64_t deadline;	/* nanoseconds, or MEMZBC_NEVER */
+	bool stopping;
 };
 
-/* A command between the ring and its completion; lives in the command's hm_private. */
-struct plugin_cmd {
-	struct plugin_lun *lun;
-	struct tcmulib_cmd *ring_cmd;
-	struct memzbc_cmd cmd;
-};
-
-/* libtcmu does not align hm_private. */
-#define PLUGIN_CMD_SIZE (sizeof(struct plugin_cmd) + _Alignof(struct plugin_cmd) - 1)
-_Static_assert(PLUGIN_CMD_SIZE <= sizeof(struct tcmur_cmd),
-	       "the commands that the daemon took have room for ours");
 _Static_assert(SENSE_BUFFERSIZE == MEMZBC_SENSE_SIZE, "the model fills the ring's sense buffer");
-
-static struct plugin_cmd *plugin_cmd_init(struct plugin_lun *lun, struct tcmulib_cmd *ring_cmd)
-{
-	const uintptr_t mask = _Alignof(struct plugin_cmd) - 1;
-	uint8_t *room = ring_cmd->hm_private;
-	struct plugin_cmd *pc = (void *)(room + (-(uintptr_t)room & mask));
-
-	*pc = (struct plugin_cmd){
-		.lun = lun,
-		.ring_cmd = ring_cmd,
-		.cmd = {
-			.cdb = ring_cmd->cdb,
-			.iov = ring_cmd->iovec,
-			.iov_cnt = ring_cmd->iov_cnt,
-			.sense = ring_cmd->sense_buf,
-		},
-	};
-	return pc;
-}
 
 static int tcmu_status(uint8_t status)
 {
@@ -87,16 +66,11 @@ static int tcmu_status(uint8_t status)
 		return TCMU_STS_PASSTHROUGH_ERR;
 	case SAM_STAT_BUSY:
 		return TCMU_STS_BUSY;
+	case SAM_STAT_TASK_SET_FULL:
+		return TCMU_STS_NO_RESOURCE;
 	default:
 		return TCMU_STS_HW_ERR;
 	}
-}
-
-/* Answer a command; @pc is gone afterwards. Called with the LUN's lock held. */
-static void complete(struct plugin_cmd *pc, uint8_t status)
-{
-	pc->lun->unannounced++;
-	tcmulib_command_complete(pc->lun->dev, pc->ring_cmd, tcmu_status(status));
 }
 
 /* Have the kernel fetch all answers. Called with the LUN's lock held. */
@@ -105,18 +79,112 @@ static void announce(struct plugin_lun *lun)
 	if (!lun->unannounced)
 		return;
 	tcmulib_processing_complete(lun->dev);
-	memzbc_lun_acknowledged(lun->model);
+	for (unsigned int i = 0; i < lun->unannounced; i++)
+		memzbc_lun_acknowledge(memzbc_device_lun(lun->model), lun->receipts[i]);
 	lun->unannounced = 0;
 }
 
-/* Called with the LUN's lock held. */
-static void execute(struct plugin_cmd *pc)
+static uint64_t plugin_now(void *arg)
 {
-	struct plugin_lun *lun = pc->lun;
+	struct timespec now;
 
-	complete(pc, memzbc_lun_execute(lun->model, &pc->cmd));
-	if (lun->unannounced >= BATCH_MAX)
+	(void)arg;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* Answer a command; it is gone afterwards. Called with the LUN's lock held. */
+static void plugin_complete(void *arg, void *tag, const struct memzbc_cmd *cmd, uint8_t status)
+{
+	struct plugin_lun *lun = arg;
+
+	lun->receipts[lun->unannounced++] = cmd->receipt;
+	tcmulib_command_complete(lun->dev, tag, tcmu_status(status));
+	if (lun->unannounced == BATCH_MAX)
 		announce(lun);
+}
+
+/* Called with the LUN's lock held. */
+static void plugin_arm(void *arg, uint64_t deadline)
+{
+	struct plugin_lun *lun = arg;
+	bool sooner = deadline < lun->deadline;
+
+	lun->deadline = deadline;
+	if (sooner)
+		pthread_cond_signal(&lun->changed);
+}
+
+static const struct memzbc_device_ops plugin_ops = {
+	.now = plugin_now,
+	.complete = plugin_complete,
+	.arm = plugin_arm,
+};
+
+/* Wait for the deadline, or for another one. Called with the LUN's lock held. */
+static void wait_for_deadline(struct plugin_lun *lun)
+{
+	struct timespec until = {
+		.tv_sec = (time_t)(lun->deadline / NS_PER_S),
+		.tv_nsec = (long)(lun->deadline % NS_PER_S),
+	};
+
+	if (lun->deadline == MEMZBC_NEVER)
+		pthread_cond_wait(&lun->changed, &lun->lock);
+	else
+		pthread_cond_timedwait(&lun->changed, &lun->lock, &until);
+}
+
+static void *timer_thread(void *arg)
+{
+	struct plugin_lun *lun = arg;
+
+	pthread_mutex_lock(&lun->lock);
+	while (!lun->stopping) {
+		if (plugin_now(lun) < lun->deadline) {
+			wait_for_deadline(lun);
+			continue;
+		}
+		memzbc_device_run(lun->model);
+		announce(lun);
+	}
+	pthread_mutex_unlock(&lun->lock);
+	return NULL;
+}
+
+/* The daemon's signals are for its other threads. */
+static int start_timer(struct plugin_lun *lun)
+{
+	sigset_t all, before;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(&lun->timer, NULL, timer_thread, lun);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -err;
+}
+
+static void stop_timer(struct plugin_lun *lun)
+{
+	pthread_mutex_lock(&lun->lock);
+	lun->stopping = true;
+	pthread_cond_signal(&lun->changed);
+	pthread_mutex_unlock(&lun->lock);
+	pthread_join(lun->timer, NULL);
+}
+
+/* Called with the LUN's lock held. */
+static void submit(struct plugin_lun *lun, struct tcmulib_cmd *ring_cmd)
+{
+	struct memzbc_cmd cmd = {
+		.cdb = ring_cmd->cdb,
+		.iov = ring_cmd->iovec,
+		.iov_cnt = ring_cmd->iov_cnt,
+		.sense = ring_cmd->sense_buf,
+	};
+
+	memzbc_device_submit(lun->model, &cmd, ring_cmd);
 }
 
 /*
@@ -159,8 +227,8 @@ static int plugin_handle_cmd(struct tcmu_device *dev, struct tcmur_cmd *daemon_c
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	pthread_mutex_lock(&lun->lock);
 	do
-		execute(plugin_cmd_init(lun, ring_cmd));
-	while ((ring_cmd = tcmulib_get_next_command(dev, PLUGIN_CMD_SIZE)));
+		submit(lun, ring_cmd);
+	while ((ring_cmd = tcmulib_get_next_command(dev, 0)));
 	announce(lun);
 	pthread_mutex_unlock(&lun->lock);
 	pthread_setcancelstate(cancel_state, NULL);
@@ -230,27 +298,51 @@ static int open_model(struct plugin_lun *lun, char *reason)
 		ret = states_locate(tcmu_dev_get_uio_name(lun->dev), state_dir, &params.token,
 				    reason);
 	if (ret == 0)
-		ret = memzbc_lun_open(&params, &lun->model, reason);
+		ret = memzbc_device_open(&params, &plugin_ops, lun, &lun->model, reason);
 	return ret;
+}
+
+static void free_lun(struct plugin_lun *lun)
+{
+	memzbc_device_close(lun->model);
+	pthread_cond_destroy(&lun->changed);
+	pthread_mutex_destroy(&lun->lock);
+	free(lun);
+}
+
+static struct plugin_lun *new_lun(struct tcmu_device *dev)
+{
+	struct plugin_lun *lun = calloc(1, sizeof(*lun));
+	pthread_condattr_t attr;
+
+	if (!lun)
+		return NULL;
+	lun->dev = dev;
+	lun->deadline = MEMZBC_NEVER;
+	pthread_mutex_init(&lun->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&lun->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	return lun;
 }
 
 /* The daemon passes no reopen when it comes back to a LUN: the model sees it by the state. */
 static int plugin_open(struct tcmu_device *dev, bool reopen)
 {
-	struct plugin_lun *lun = calloc(1, sizeof(*lun));
-	char reason[MEMZBC_REASON_SIZE];
+	struct plugin_lun *lun = new_lun(dev);
+	char reason[MEMZBC_REASON_SIZE] = "no thread for the LUN";
 	int ret;
 
 	(void)reopen;
 	if (!lun)
 		return -ENOMEM;
-	lun->dev = dev;
-	pthread_mutex_init(&lun->lock, NULL);
 	ret = open_model(lun, reason);
+	if (ret == 0)
+		ret = start_timer(lun);
 	if (ret < 0) {
 		tcmu_dev_err(dev, LOG_LINE, reason);
-		pthread_mutex_destroy(&lun->lock);
-		free(lun);
+		free_lun(lun);
 		return ret;
 	}
 	tcmur_dev_set_private(dev, lun);
@@ -266,9 +358,12 @@ static void plugin_close(struct tcmu_device *dev)
 	struct plugin_lun *lun = tcmur_dev_get_private(dev);
 
 	tcmur_dev_set_private(dev, NULL);
-	memzbc_lun_close(lun->model);
-	pthread_mutex_destroy(&lun->lock);
-	free(lun);
+	stop_timer(lun);
+	pthread_mutex_lock(&lun->lock);
+	memzbc_device_drain(lun->model);
+	announce(lun);
+	pthread_mutex_unlock(&lun->lock);
+	free_lun(lun);
 	states_closed();
 }
 

@@ -9,6 +9,8 @@
 #define SAM_STAT_GOOD			0x00
 #define SAM_STAT_CHECK_CONDITION	0x02
 #define SAM_STAT_BUSY			0x08
+#define SAM_STAT_RESERVATION_CONFLICT	0x18
+#define SAM_STAT_TASK_SET_FULL		0x28
 
 /* Operation codes */
 #define TEST_UNIT_READY			0x00

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <libtcmu.h>
 #include <libtcmu_common.h>
@@ -23,12 +24,13 @@
 #include <tcmur_device.h>
 
 #include <memzbc/config.h>
-#include <memzbc/lun.h>
+#include <memzbc/device.h>
 #include <memzbc/scsi.h>
 
 #include "states.h"
 
 #define RING 1024
+#define HELD_FOR 20000000 /* nanoseconds */
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 int handler_init(void);
@@ -44,7 +46,13 @@ static struct {
 	unsigned int order[RING], completed;
 	uint8_t last_sense[SENSE_BUFFERSIZE];
 	unsigned int announcements, completed_at_announcement;
-	unsigned int acknowledgements, acknowledged;
+	unsigned int acks[RING], acknowledged; /* by receipt; in all */
+	const struct memzbc_device_ops *ops;
+	void *ops_arg;
+	bool hold[RING]; /* by command id */
+	struct memzbc_cmd held[RING];
+	void *held_tag[RING];
+	unsigned int held_count;
 	bool cancellable; /* in a completion or an announcement */
 	char log[512];
 	const char *wwn;
@@ -182,42 +190,87 @@ void tcmu_info_message(struct tcmu_device *dev, const char *funcname, int linenr
 
 /* ---- the model and its states ---- */
 
-int memzbc_lun_open(const struct memzbc_lun_params *params, struct memzbc_lun **lun, char *reason)
+int memzbc_device_open(const struct memzbc_lun_params *params,
+		       const struct memzbc_device_ops *ops, void *arg,
+		       struct memzbc_device **dev, char *reason)
 {
 	fake.params = *params;
+	fake.ops = ops;
+	fake.ops_arg = arg;
 	snprintf(reason, MEMZBC_REASON_SIZE, "the model's reason");
-	*lun = (struct memzbc_lun *)&fake;
+	if (fake.open_result == 0)
+		*dev = (struct memzbc_device *)&fake;
 	return fake.open_result;
 }
 
-void memzbc_lun_close(struct memzbc_lun *lun)
+void memzbc_device_close(struct memzbc_device *dev)
 {
-	assert_ptr_equal(lun, &fake);
+	if (!dev)
+		return;
+	assert_ptr_equal(dev, &fake);
 	fake.model_closed++;
 }
 
-uint8_t memzbc_lun_execute(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
+struct memzbc_lun *memzbc_device_lun(struct memzbc_device *dev)
+{
+	assert_ptr_equal(dev, &fake);
+	return (struct memzbc_lun *)&fake;
+}
+
+static void complete_executed(uint16_t id, const struct memzbc_cmd *cmd, void *tag)
+{
+	if (fake.status[id] == SAM_STAT_CHECK_CONDITION)
+		memset(cmd->sense, 0x5e, MEMZBC_SENSE_SIZE);
+	fake.ops->complete(fake.ops_arg, tag, cmd, fake.status[id]);
+}
+
+void memzbc_device_submit(struct memzbc_device *dev, struct memzbc_cmd *cmd, void *tag)
 {
 	uint16_t id;
 
-	assert_ptr_equal(lun, &fake);
+	assert_ptr_equal(dev, &fake);
 	assert_int_equal(cmd->iov_cnt, 1);
 	memcpy(&id, cmd->cdb, sizeof(id));
 	assert_int_equal(id, fake.executed);
 	fake.executed++;
-	if (fake.status[id] == SAM_STAT_CHECK_CONDITION)
-		memset(cmd->sense, 0x5e, MEMZBC_SENSE_SIZE);
-	return fake.status[id];
+	cmd->receipt = id + 1u;
+	if (!fake.hold[id]) {
+		complete_executed(id, cmd, tag);
+		return;
+	}
+	fake.held[fake.held_count] = *cmd;
+	fake.held_tag[fake.held_count++] = tag;
+	if (fake.held_count == 1)
+		fake.ops->arm(fake.ops_arg, fake.ops->now(fake.ops_arg) + HELD_FOR);
 }
 
-void memzbc_lun_acknowledged(struct memzbc_lun *lun)
+/* All that is held is due at once. */
+void memzbc_device_run(struct memzbc_device *dev)
+{
+	unsigned int count = fake.held_count;
+
+	assert_ptr_equal(dev, &fake);
+	fake.held_count = 0;
+	fake.ops->arm(fake.ops_arg, MEMZBC_NEVER);
+	for (unsigned int i = 0; i < count; i++)
+		complete_executed((uint16_t)(fake.held[i].receipt - 1), &fake.held[i],
+				  fake.held_tag[i]);
+}
+
+void memzbc_device_drain(struct memzbc_device *dev)
+{
+	if (fake.held_count)
+		memzbc_device_run(dev);
+}
+
+void memzbc_lun_acknowledge(struct memzbc_lun *lun, uint32_t receipt)
 {
 	assert_ptr_equal(lun, &fake);
-	/* Not before the kernel has the answers to all that was executed. */
-	assert_int_equal(fake.completed_at_announcement, fake.executed);
-	assert_true(fake.executed - fake.acknowledged <= MEMZBC_UNACKNOWLEDGED_MAX);
-	fake.acknowledged = fake.executed;
-	fake.acknowledgements++;
+	/* Not before the kernel has the answers to all that was completed; each of them once. */
+	assert_int_equal(fake.completed_at_announcement, fake.completed);
+	assert_int_equal(fake.acks[receipt - 1], 0);
+	fake.acks[receipt - 1]++;
+	fake.acknowledged++;
 }
 
 int states_locate(const char *uio, char *path, uint64_t *token, char *reason)
@@ -307,7 +360,6 @@ static void batch_is_completed_in_order_and_announced_once(void **state)
 		assert_int_equal(fake.completed_result[i], TCMU_STS_OK);
 	}
 	assert_int_equal(fake.announcements, 1);
-	assert_int_equal(fake.acknowledgements, 1);
 	assert_int_equal(fake.acknowledged, commands);
 }
 
@@ -329,7 +381,8 @@ static void status_becomes_tcmu_status(void **state)
 	} table[] = {
 		{ SAM_STAT_GOOD, TCMU_STS_OK },
 		{ SAM_STAT_BUSY, TCMU_STS_BUSY },
-		{ 0x18 /* RESERVATION CONFLICT: LIO's business */, TCMU_STS_HW_ERR },
+		{ SAM_STAT_TASK_SET_FULL, TCMU_STS_NO_RESOURCE },
+		{ 0x40 /* TASK ABORTED: nothing that a model answers */, TCMU_STS_HW_ERR },
 		{ SAM_STAT_CHECK_CONDITION, TCMU_STS_PASSTHROUGH_ERR },
 	};
 
@@ -341,6 +394,39 @@ static void status_becomes_tcmu_status(void **state)
 		assert_int_equal(fake.completed_result[i], table[i].result);
 	for (size_t i = 0; i < sizeof(fake.last_sense); i++)
 		assert_int_equal(fake.last_sense[i], 0x5e);
+}
+
+static void hold_all(unsigned int commands)
+{
+	for (unsigned int i = 0; i < commands; i++)
+		fake.hold[i] = true;
+	assert_int_equal(ring_event(commands), TCMU_STS_ASYNC_HANDLED);
+}
+
+static void assert_completed_once(unsigned int commands)
+{
+	assert_int_equal(fake.completed, commands);
+	assert_int_equal(fake.completed_at_announcement, commands);
+	assert_int_equal(fake.acknowledged, commands);
+	for (unsigned int i = 0; i < commands; i++)
+		assert_int_equal(fake.completions[i], 1);
+}
+
+static void held_commands_complete_when_their_time_comes(void **state)
+{
+	(void)state;
+	hold_all(300);
+	for (int i = 0; i < 500 && __atomic_load_n(&fake.acknowledged, __ATOMIC_ACQUIRE) < 300; i++)
+		usleep(10000);
+	assert_completed_once(300);
+}
+
+static void held_commands_are_completed_by_close(void **state)
+{
+	hold_all(10);
+	close_and_unload(state);
+	assert_completed_once(10);
+	load_and_open(state);
 }
 
 static void thread_is_not_cancelled_between(void **state)
@@ -489,6 +575,8 @@ int main(void)
 		WITH_LUN(batch_is_completed_in_order_and_announced_once),
 		WITH_LUN(long_batch_is_announced_now_and_then),
 		WITH_LUN(status_becomes_tcmu_status),
+		WITH_LUN(held_commands_complete_when_their_time_comes),
+		WITH_LUN(held_commands_are_completed_by_close),
 		WITH_LUN(thread_is_not_cancelled_between),
 		WITH_LUN(unknown_daemon_is_refused),
 		WITH_LUN(model_is_opened_with_what_lio_has),
