@@ -15,7 +15,8 @@
 #define ASAN_UNPOISON_MEMORY_REGION(at, len) ((void)(at), (void)(len))
 #endif
 
-#define PIECES_MAX 6
+#define PIECES_MAX 200
+#define PIECES_OFTEN 6
 #define GUARD 64
 #define GUARD_BYTE 0x5c
 #define STALE_BYTE 0xaa		/* what Data-In buffers hold before */
@@ -59,11 +60,18 @@ uint64_t random_seed_used(void)
 	return rng_seed;
 }
 
+static size_t random_pieces(size_t len)
+{
+	if (!len)
+		return random_below(2);
+	return 1 + random_below(random_below(16) ? PIECES_OFTEN : PIECES_MAX);
+}
+
 /* Cuts @len into pieces, some of them empty. */
 static void split(size_t *lens, size_t pieces, size_t len)
 {
 	for (size_t i = 0; i + 1 < pieces; i++) {
-		lens[i] = random_below(len + 1);
+		lens[i] = random_below(pieces > PIECES_OFTEN ? len / 8 + 1 : len + 1);
 		if (random_below(2))	/* often where blocks end */
 			lens[i] = lens[i] / 512 * 512;
 		len -= lens[i];
@@ -76,7 +84,7 @@ static void buffer_init(struct buffer *buf, size_t len)
 	size_t lens[PIECES_MAX], at = GUARD;
 
 	buf->len = len;
-	buf->pieces = len ? 1 + random_below(PIECES_MAX) : random_below(2);
+	buf->pieces = random_pieces(len);
 	buf->arena_len = len + (buf->pieces + 1) * GUARD;
 	buf->arena = malloc(buf->arena_len);
 	memset(buf->arena, GUARD_BYTE, buf->arena_len);

@@ -76,7 +76,7 @@ static uint64_t random_magnitude(unsigned int bits)
 static void random_sizes(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 400000; i++) {
+	for (int i = 0; i < 1000000; i++) {
 		uint64_t divisor = random_magnitude(39) + 1;
 		struct divider by = divider_init(divisor);
 
