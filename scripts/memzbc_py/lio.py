@@ -83,17 +83,10 @@ def locked() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Holds Ctrl-C and SIGTERM off while things are taken down."""
-    old = {
-        number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        yield
-    finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)
+def _ignore_signals() -> None:
+    """From here on, Ctrl-C and SIGTERM come too late."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def loopback_wwn(name: str) -> str:
@@ -112,7 +105,8 @@ def _target_path(fabric: str, wwn: str) -> Path:
 def _sessions(tpg: Any) -> list[str]:
     """Names of the initiators logged in at an iSCSI target portal group."""
     try:
-        names = set(Path(tpg.path, "dynamic_sessions").read_text().strip("\0\n").split())
+        # One name a line, with a zero byte after each.
+        names = set(Path(tpg.path, "dynamic_sessions").read_text().replace("\0", "").split())
     except OSError:
         names = set()
     return sorted(names | {acl.node_wwn for acl in tpg.node_acls if acl.session})
@@ -278,10 +272,11 @@ def create(name: str, config: str, size: int, block_size: int, portal: Portal | 
             _export_loopback(name, storage)
         lun = find(name)
         assert lun
+        _ignore_signals()
         return lun
     except BaseException as error:
-        with _uninterrupted():
-            left = _undo(name)
+        _ignore_signals()
+        left = _undo(name)
         if isinstance(error, (RTSLibError, OSError, MemzbcError)):
             raise MemzbcError(f"LUN '{name}' cannot be made: {error}{left}") from error
         raise

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
+# shellcheck shell=bash
+#
+# What the tests of memzbc, targetcli and iSCSI share. To be sourced after lib.sh.
+
+# listing: the backstores and targets that there are.
+listing() {
+	find "$TARGET" -mindepth 2 -maxdepth 2 | sort
+}
+
+# json EXPRESSION: print a Python expression of the JSON value `d` in OUTPUT.
+json() {
+	/usr/bin/python3 -c "import json, sys; d = json.load(sys.stdin); print($1)" <<<"$OUTPUT"
+}
+
+# make_lun ARG...: memzbc create ARG..., on the loopback fabric. Sets OUTPUT, DISK and SG.
+make_lun() {
+	expect_status 0 memzbc create "$@"
+	DISK=$(grep -o '/dev/sd[a-z]*$' <<<"$OUTPUT")
+	SG=$(grep -o '/dev/sg[0-9]*$' <<<"$OUTPUT")
+	[[ -b $DISK && -c $SG ]] || fail "no nodes: $OUTPUT"
+}
+
+# sectors DISK: print the capacity that the kernel has for it, in blocks of 512 bytes.
+sectors() {
+	cat "/sys/block/${1#/dev/}/size"
+}
