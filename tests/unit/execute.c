@@ -54,6 +54,16 @@ uint64_t random_below(uint64_t bound)
 	return random_u64() % bound;
 }
 
+void shuffle(unsigned int *order, unsigned int count)
+{
+	for (unsigned int i = count; i > 1; i--) {
+		unsigned int k = (unsigned int)random_below(i), swap = order[i - 1];
+
+		order[i - 1] = order[k];
+		order[k] = swap;
+	}
+}
+
 uint64_t random_seed_used(void)
 {
 	random_u64();

@@ -174,6 +174,7 @@ uint8_t run_out(struct dev *dev, struct cdb cdb, const void *data, size_t len);
 uint64_t random_u64(void);
 /* 0 to @bound - 1 */
 uint64_t random_below(uint64_t bound);
+void shuffle(unsigned int *order, unsigned int count);
 uint64_t random_seed_used(void);
 
 /*
