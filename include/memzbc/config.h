@@ -2,8 +2,8 @@
 /*
  * The config string of a LUN: KEY=VALUE[/KEY=VALUE...].
  *
- * One table of keys (memzbc_keys) is the source of the parser's ranges, of the
- * help texts and of the README's table.
+ * One table of keys (memzbc_config_keys()) is the source of the parser's ranges,
+ * of the help texts and of the README's table.
  */
 #ifndef MEMZBC_CONFIG_H
 #define MEMZBC_CONFIG_H
@@ -11,11 +11,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <memzbc/faults.h>
 
 /* Longest reason the parser writes, with its terminating NUL. */
-#define MEMZBC_REASON_SIZE 256
+#define MEMZBC_REASON_SIZE 512
 
 /* Longest config string, "memzbc/" included: what the kernel keeps of it. */
 #define MEMZBC_CONFIG_LEN_MAX 255
@@ -51,7 +52,7 @@ struct memzbc_config {
 	uint64_t mem;		/* budget of memory for data, bytes */
 	uint64_t capacity;	/* logical blocks of the whole unit */
 	struct memzbc_faults faults;	/* what may change at any time */
-	uint64_t given;		/* bit k: the string names memzbc_keys[k] */
+	uint64_t given;		/* bit k: the string names key k of memzbc_config_keys() */
 };
 
 struct memzbc_key_rule;
@@ -62,7 +63,7 @@ struct memzbc_key {
 	const char *unit;	/* "bytes", "zones", ... or "" */
 	const char *range;	/* accepted values: "LOWEST to HIGHEST", or "A, B, C" */
 	const char *preset;	/* the default: a value, or how it is found */
-	const char *when;	/* when it may change: "at creation" */
+	const char *when;	/* when it may change: "at creation", "at any time" */
 	const char *help;	/* one sentence */
 	const struct memzbc_key_rule *rule;	/* the parser's own */
 };
@@ -101,6 +102,43 @@ int memzbc_config_parse(struct memzbc_config *cfg, const char *string, char *rea
  */
 int memzbc_config_complete(struct memzbc_config *cfg, uint64_t size, uint32_t block_size,
 			   char *reason);
+
+/**
+ * memzbc_config_change() - change settings of a LUN that exists
+ * @cfg: in/out: its completed config
+ * @string: settings, as in a config string; of any length
+ * @reason: as for memzbc_config_parse()
+ *
+ * Keys that may change at any time take the values named, all others keep theirs. delay sets all
+ * classes of commands that the string does not name. A key that is set at creation is refused
+ * unless it names the value in force. All or nothing.
+ *
+ * Return: 0, or -EINVAL with @reason set and @cfg unchanged.
+ */
+int memzbc_config_change(struct memzbc_config *cfg, const char *string, char *reason);
+
+/**
+ * memzbc_config_replace() - replace the whole config string of a LUN that exists
+ * @cfg: in/out: its completed config
+ * @string: as for memzbc_config_parse()
+ * @reason: as for memzbc_config_parse()
+ *
+ * The string must give what is set at creation as it is in force. What may change at any time
+ * becomes what the string says, and its default where the string does not name it.
+ *
+ * Return: 0, or -EINVAL with @reason set and @cfg unchanged.
+ */
+int memzbc_config_replace(struct memzbc_config *cfg, const char *string, char *reason);
+
+/**
+ * memzbc_config_print() - print the values of all keys that may change at any time
+ * @out: where to; no newline at the end
+ * @cfg: the config
+ * @json: as a JSON object, else as settings that memzbc_config_change() takes. In JSON counts and
+ *	sizes in bytes are numbers, times and error are strings as the parser takes them. Key delay
+ *	is left out where the classes of commands differ.
+ */
+void memzbc_config_print(FILE *out, const struct memzbc_config *cfg, bool json);
 
 /**
  * memzbc_config_zones() - number of zones, gap zones not counted

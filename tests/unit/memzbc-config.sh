@@ -55,13 +55,19 @@ import sys
 with open(sys.argv[1], encoding="ascii") as file:
     keys = json.load(file)
 assert [key["name"] for key in keys] == ["model", "zone_size", "zone_cap", "conv", "conv_end", "lba", "pblk",
-                                         "max_open", "urswrz", "mem"], keys
+                                         "max_open", "urswrz", "mem", "seed", "reorder", "reorder_depth",
+                                         "reorder_time", "reorder_conv", "hold", "hold_attempts", "hold_time",
+                                         "delay", "delay_read", "delay_write", "delay_zone", "delay_sync", "rate",
+                                         "seek", "cache", "error", "trace", "stats"], keys
 assert keys[1] == {"name": "zone_size", "unit": "bytes", "range": "512 to 4194304T", "default": "256M",
                    "when": "at creation",
                    "help": "Distance of two zone starts: any multiple of pblk, power of two or not"}, keys[1]
+assert keys[27] == {"name": "trace", "unit": "commands", "range": "0 to 16777216", "default": "65536",
+                    "when": "at any time", "help": "Commands that the trace remembers; 0 is off"}, keys[27]
 EOF
 expect 0 --markdown
-[[ $(wc -l <"$out/out") == 12 ]]
+[[ $(wc -l <"$out/out") == 31 ]]
 grep -qxF '| max_open | Sequential zones that can be open at once; 0 is no limit | 0 to 2147483647 zones | 128 | at creation |' "$out/out"
+grep -qxF '| hold_time | Time after which a kept write fails | 1us to 20s | 2s | at any time |' "$out/out"
 # Every line has as many cells as the head.
 awk -F'|' 'NF != 7 { print; bad = 1 } END { exit bad }' "$out/out"

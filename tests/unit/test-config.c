@@ -6,7 +6,10 @@
 
 #include "harness.h"
 
-#define KNOWN "model, zone_size, zone_cap, conv, conv_end, lba, pblk, max_open, urswrz, mem"
+#define KNOWN "model, zone_size, zone_cap, conv, conv_end, lba, pblk, max_open, urswrz, mem, " \
+	      "seed, reorder, reorder_depth, reorder_time, reorder_conv, hold, hold_attempts, " \
+	      "hold_time, delay, delay_read, delay_write, delay_zone, delay_sync, rate, seek, " \
+	      "cache, error, trace, stats"
 #define SIZES "512 to 4194304T bytes"
 #define COUNTS "0 to 4194304 zones"
 #define NO_SIZE "no number of bytes, plain or with K, M, G or T"
@@ -331,7 +334,12 @@ static void long_mistakes(void **state)
 static void help_shows_all(void **state)
 {
 	static const char *const names[] = { "model", "zone_size", "zone_cap", "conv", "conv_end",
-					     "lba", "pblk", "max_open", "urswrz", "mem" };
+					     "lba", "pblk", "max_open", "urswrz", "mem",
+					     "seed", "reorder", "reorder_depth", "reorder_time",
+					     "reorder_conv", "hold", "hold_attempts", "hold_time",
+					     "delay", "delay_read", "delay_write", "delay_zone",
+					     "delay_sync", "rate", "seek", "cache", "error",
+					     "trace", "stats" };
 	size_t count;
 	const struct memzbc_key *keys = memzbc_config_keys(&count);
 	char *help = memzbc_config_help();
@@ -339,10 +347,10 @@ static void help_shows_all(void **state)
 	(void)state;
 	assert_int_equal(count, ARRAY_SIZE(names));
 	for (size_t k = 0; k < count; k++) {
-		char line[400];
+		char line[1000];
 
 		assert_string_equal(keys[k].name, names[k]);
-		assert_string_equal(keys[k].when, "at creation");
+		assert_string_equal(keys[k].when, k < 10 ? "at creation" : "at any time");
 		assert_true(keys[k].unit && *keys[k].range && *keys[k].preset && *keys[k].help);
 		snprintf(line, sizeof(line), "\n%s: %s (%s%s%s; default: %s; %s)\n", keys[k].name,
 			 keys[k].help, keys[k].range, *keys[k].unit ? " " : "", keys[k].unit,

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
+#include "text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <memzbc/config.h>
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+#define NO_COUNT "no whole number"
+#define NO_HEX "no hexadecimal number"
+#define NO_SIZE "no number of bytes, plain or with K, M, G or T"
+#define NO_TIME "no number with ns, us, ms or s"
+#define NO_UNIT "no unit, one of ns, us, ms, s"
+#define NO_FRACTION "no decimal number"
+#define TOO_FINE "too many decimal places"
+
+struct span span_of(const char *string)
+{
+	return (struct span){ string, strlen(string) };
+}
+
+bool span_is(struct span s, const char *string)
+{
+	return s.len == strlen(string) && !memcmp(s.at, string, s.len);
+}
+
+bool span_cut(struct span *s, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	if (s->len < len || memcmp(s->at, prefix, len))
+		return false;
+	s->at += len;
+	s->len -= len;
+	return true;
+}
+
+struct span next_item(struct span *rest, const char *separator)
+{
+	const char *end = memmem(rest->at, rest->len, separator, strlen(separator));
+	struct span item = *rest;
+
+	if (!end) {
+		*rest = (struct span){ NULL, 0 };
+		return item;
+	}
+	item.len = (size_t)(end - item.at);
+	rest->at = end + strlen(separator);
+	rest->len -= item.len + strlen(separator);
+	return item;
+}
+
+int word_index(const char *words, struct span word)
+{
+	struct span rest = span_of(words);
+	int index = 0;
+
+	for (; rest.at; index++) {
+		struct span item = next_item(&rest, ", ");
+
+		if (item.len == word.len && !memcmp(item.at, word.at, word.len))
+			return index;
+	}
+	return -1;
+}
+
+int refuse(char *reason, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(reason, MEMZBC_REASON_SIZE, format, args);
+	va_end(args);
+	return -EINVAL;
+}
+
+/* Value of a digit, or 16. */
+static uint64_t digit_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return (uint64_t)(c - '0');
+	if (c >= 'a' && c <= 'f')
+		return (uint64_t)(c - 'a' + 10);
+	if (c >= 'A' && c <= 'F')
+		return (uint64_t)(c - 'A' + 10);
+	return 16;
+}
+
+/* @malformed is what is wrong if it is no such number. */
+static const char *parse_digits(struct span text, uint64_t base, const char *malformed,
+				uint64_t *value)
+{
+	bool overflow = false;
+
+	*value = 0;
+	for (size_t i = 0; i < text.len; i++) {
+		uint64_t digit = digit_value(text.at[i]);
+
+		if (digit >= base)
+			return malformed;
+		overflow |= __builtin_mul_overflow(*value, base, value);
+		overflow |= __builtin_add_overflow(*value, digit, value);
+	}
+	if (!text.len)
+		return malformed;
+	return overflow ? OUT_OF_RANGE : NULL;
+}
+
+const char *parse_count(struct span text, uint64_t *value)
+{
+	return parse_digits(text, 10, NO_COUNT, value);
+}
+
+const char *parse_hex(struct span text, uint64_t *value)
+{
+	return parse_digits(text, 16, NO_HEX, value);
+}
+
+/* Bits that a suffix shifts a number by, or 0. */
+static unsigned int suffix_shift(char c)
+{
+	static const char suffixes[] = "KkMmGgTt";
+	const char *at = c ? strchr(suffixes, c) : NULL;
+
+	return at ? (unsigned int)(at - suffixes) / 2 * 10 + 10 : 0;
+}
+
+const char *parse_size(struct span text, uint64_t *value)
+{
+	unsigned int shift = text.len ? suffix_shift(text.at[text.len - 1]) : 0;
+	const char *wrong;
+
+	text.len -= shift > 0;
+	wrong = parse_digits(text, 10, NO_SIZE, value);
+	if (!wrong && __builtin_mul_overflow(*value, 1ull << shift, value))
+		return OUT_OF_RANGE;
+	return wrong;
+}
+
+const char *parse_fraction(struct span text, uint64_t one, uint64_t *value)
+{
+	struct span rest = text;
+	struct span whole = next_item(&rest, ".");
+	const char *wrong = parse_digits(whole, 10, NO_FRACTION, value);
+	bool overflow = __builtin_mul_overflow(*value, one, value);
+
+	if (wrong)
+		return wrong;
+	if (rest.at && !rest.len)
+		return NO_FRACTION;
+	for (size_t i = 0; i < rest.len; i++) {
+		uint64_t digit = digit_value(rest.at[i]);
+
+		if (digit >= 10)
+			return NO_FRACTION;
+		if (one == 1 && digit)
+			return TOO_FINE;
+		if (one > 1) {
+			one /= 10;
+			overflow |= __builtin_add_overflow(*value, digit * one, value);
+		}
+	}
+	return overflow ? OUT_OF_RANGE : NULL;
+}
+
+/* Longest first, because the others end with "s" too. */
+static const struct {
+	const char *name;
+	uint64_t ns;
+} time_units[] = {
+	{ "ns", 1 },
+	{ "us", NS_PER_US },
+	{ "ms", NS_PER_MS },
+	{ "s", NS_PER_S },
+};
+
+const char *parse_time(struct span text, uint64_t *value)
+{
+	const char *wrong;
+
+	for (size_t i = 0; i < ARRAY_SIZE(time_units); i++) {
+		size_t len = strlen(time_units[i].name);
+
+		if (text.len < len || memcmp(text.at + text.len - len, time_units[i].name, len))
+			continue;
+		text.len -= len;
+		wrong = parse_fraction(text, time_units[i].ns, value);
+		return wrong && !strcmp(wrong, NO_FRACTION) ? NO_TIME : wrong;
+	}
+	wrong = parse_fraction(text, NS_PER_S, value);
+	if (wrong && !strcmp(wrong, NO_FRACTION))
+		return NO_TIME;
+	return wrong || *value ? NO_UNIT : NULL;
+}
+
+void print_size(FILE *out, uint64_t bytes)
+{
+	static const char suffixes[] = "KMGT";
+	size_t i = 0;
+
+	while (i < strlen(suffixes) && bytes && bytes % 1024 == 0) {
+		bytes /= 1024;
+		i++;
+	}
+	fprintf(out, "%" PRIu64, bytes);
+	if (i)
+		fputc(suffixes[i - 1], out);
+}
+
+void print_time(FILE *out, uint64_t ns)
+{
+	size_t i = ARRAY_SIZE(time_units) - 1;
+
+	if (!ns) {
+		fputc('0', out);
+		return;
+	}
+	while (ns % time_units[i].ns)
+		i--;
+	fprintf(out, "%" PRIu64 "%s", ns / time_units[i].ns, time_units[i].name);
+}
