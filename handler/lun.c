@@ -43,6 +43,7 @@ static int discard_unwritten(struct memzbc_lun *lun)
 
 static int take_over(struct memzbc_lun *lun)
 {
+	lun->cfg.faults = *store_faults(&lun->store);
 	resend_reopen(lun);
 	return discard_unwritten(lun);
 }
@@ -108,4 +109,10 @@ void memzbc_lun_close(struct memzbc_lun *lun)
 const struct memzbc_config *memzbc_lun_config(const struct memzbc_lun *lun)
 {
 	return &lun->cfg;
+}
+
+void lun_set_faults(struct memzbc_lun *lun, const struct memzbc_faults *faults)
+{
+	lun->cfg.faults = *faults;
+	store_set_faults(&lun->store, faults);
 }

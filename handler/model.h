@@ -26,6 +26,9 @@ struct memzbc_lun {
 	struct memzbc_lun_params params;	/* state_dir is NULL */
 };
 
+/* lun.c: faults in force from now on, also after a reopen. */
+void lun_set_faults(struct memzbc_lun *lun, const struct memzbc_faults *faults);
+
 /* T10 VENDOR IDENTIFICATION */
 #define MEMZBC_VENDOR "MEMZBC"
 

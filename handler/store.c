@@ -13,7 +13,7 @@
 #include "model.h"
 
 #define TABLE_MAGIC 0x6d656d7a62634c55ull	/* "memzbcLU" */
-#define TABLE_VERSION 1u
+#define TABLE_VERSION 2u
 
 #define TABLE_FILE "table"
 #define DATA_FILE "data"
@@ -142,6 +142,7 @@ static void fill_identity(struct table *t, const struct memzbc_lun_params *param
 	t->slots = slots;
 	t->token = params->token;
 	t->cfg = *params->cfg;
+	t->faults[0] = params->cfg->faults;
 }
 
 int store_open(struct store *store, const struct memzbc_lun_params *params, uint32_t slots,
@@ -186,6 +187,22 @@ void store_close(struct store *store)
 	if (store->data_fd >= 0)
 		close(store->data_fd);
 	*store = (struct store){ .data_fd = -1 };
+}
+
+const struct memzbc_faults *store_faults(const struct store *store)
+{
+	const struct table *t = store->table;
+
+	return &t->faults[atomic_load_explicit(&t->faults_in_force, memory_order_acquire)];
+}
+
+void store_set_faults(struct store *store, const struct memzbc_faults *faults)
+{
+	struct table *t = store->table;
+	uint32_t other = 1 - atomic_load_explicit(&t->faults_in_force, memory_order_relaxed);
+
+	t->faults[other] = *faults;
+	atomic_store_explicit(&t->faults_in_force, other, memory_order_release);
 }
 
 typedef ssize_t transfer_fn(int fd, const struct iovec *iov, int count, off_t pos);

@@ -58,7 +58,9 @@ struct table {
 	uint32_t version;
 	uint32_t slots;
 	uint64_t token;
-	struct memzbc_config cfg;	/* its geometry must be met again */
+	struct memzbc_config cfg;	/* at creation; its geometry must be met again */
+	struct memzbc_faults faults[2];	/* one in force, the other free to be written */
+	_Atomic uint32_t faults_in_force;	/* which */
 	uint64_t write_stamp;
 	struct zone_statistics stats;
 	uint8_t mode_pages[MODE_STATE_SIZE];
@@ -87,6 +89,10 @@ int store_open(struct store *store, const struct memzbc_lun_params *params, uint
 	       bool *fresh, char *reason);
 void store_publish(struct store *store);
 void store_close(struct store *store);
+
+/* The faults in force, which outlive the process. A process that dies leaves the old or the new. */
+const struct memzbc_faults *store_faults(const struct store *store);
+void store_set_faults(struct store *store, const struct memzbc_faults *faults);
 
 /* Read @len bytes at @pos into the buffer of @cmd at @offset. Returns 0 or -errno. */
 int store_read(struct store *store, uint64_t pos, const struct memzbc_cmd *cmd, uint64_t offset,

@@ -67,7 +67,8 @@ struct memzbc_lun_params {
  *
  * Creates @params->state_dir when it does not exist. A state that an earlier process left there
  * under the same token is taken over with all acknowledged writes; its geometry must be that of
- * the config. Commands that had been executed and not acknowledged are expected to come again.
+ * the config, and its faults replace those of the config. Commands that had been executed and not
+ * acknowledged are expected to come again.
  *
  * Return: 0, or -errno with @reason set.
  */
