@@ -187,9 +187,9 @@ static void describe(struct memzbc_device *dev, struct request *rq, struct memzb
 		rq->zone = geometry_zone(&dev->lun->geo, rq->info.x.lba);
 }
 
-void memzbc_device_submit(struct memzbc_device *dev, struct memzbc_cmd *cmd, void *tag)
+void memzbc_device_submit_active(struct memzbc_device *dev, struct memzbc_cmd *cmd, void *tag)
 {
-	struct request *rq = dev->active ? new_request(dev) : NULL;
+	struct request *rq = new_request(dev);
 
 	if (!rq) {
 		uint8_t status = memzbc_lun_execute(dev->lun, cmd);

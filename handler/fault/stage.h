@@ -9,6 +9,7 @@
 #define MEMZBC_STAGE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <memzbc/device.h>
@@ -78,11 +79,16 @@ struct trace;
 struct power;
 
 struct memzbc_device {
-	struct memzbc_lun *lun;
-	const struct memzbc_device_ops *ops;
-	void *arg;
+	union {
+		struct memzbc_device_front front;
+		struct {	/* the same, by shorter names */
+			struct memzbc_lun *lun;
+			const struct memzbc_device_ops *ops;
+			void *arg;
+			bool active;
+		};
+	};
 	struct memzbc_faults faults;
-	bool active;		/* anything at all is on */
 	uint64_t armed;		/* deadline that the caller knows */
 	uint64_t arrivals;
 	uint32_t outstanding;	/* arrived and not complete */
@@ -97,6 +103,10 @@ struct memzbc_device {
 	uint64_t faults_since;	/* time of the last change of the faults */
 	uint64_t head;		/* delay.c: LBA where the last command ended */
 };
+
+_Static_assert(offsetof(struct memzbc_device, front) == 0 &&
+	       offsetof(struct memzbc_device, active) == offsetof(struct memzbc_device_front, active),
+	       "memzbc_device_submit() finds it");
 
 /*
  * device.c, for the stages. A request goes on, to hold and the stages behind it; nothing happens to

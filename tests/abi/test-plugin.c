@@ -37,6 +37,7 @@ int handler_init(void);
 
 /* What the fake daemon, device and model saw. */
 static struct {
+	struct memzbc_device_front front; /* first: it is the device, too */
 	struct tcmur_handler *handler;
 	void *private;
 	char cfgstring[300];
@@ -198,6 +199,7 @@ int memzbc_device_open(const struct memzbc_lun_params *params,
 	fake.ops = ops;
 	fake.ops_arg = arg;
 	snprintf(reason, MEMZBC_REASON_SIZE, "the model's reason");
+	fake.front.active = true;
 	if (fake.open_result == 0)
 		*dev = (struct memzbc_device *)&fake;
 	return fake.open_result;
@@ -224,7 +226,7 @@ static void complete_executed(uint16_t id, const struct memzbc_cmd *cmd, void *t
 	fake.ops->complete(fake.ops_arg, tag, cmd, fake.status[id]);
 }
 
-void memzbc_device_submit(struct memzbc_device *dev, struct memzbc_cmd *cmd, void *tag)
+void memzbc_device_submit_active(struct memzbc_device *dev, struct memzbc_cmd *cmd, void *tag)
 {
 	uint16_t id;
 
@@ -261,6 +263,13 @@ void memzbc_device_drain(struct memzbc_device *dev)
 {
 	if (fake.held_count)
 		memzbc_device_run(dev);
+}
+
+uint8_t memzbc_lun_execute(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
+{
+	(void)lun, (void)cmd;
+	fail_msg("the device is active");
+	return SAM_STAT_GOOD;
 }
 
 void memzbc_lun_acknowledge(struct memzbc_lun *lun, uint32_t receipt)
