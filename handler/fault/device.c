@@ -266,6 +266,7 @@ static bool any_delay(const struct memzbc_faults *faults)
 
 int memzbc_device_set_faults(struct memzbc_device *dev, const struct memzbc_faults *faults)
 {
+	lun_set_faults(dev->lun, faults);
 	dev->faults = *faults;
 	dev->faults_since = dev->ops->now(dev->arg);
 	dev->reorder_prng.state = faults->seed ^ SEED_REORDER;
