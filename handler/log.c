@@ -8,12 +8,31 @@
 #include "model.h"
 
 #define LOG_HEADER_LEN 4
-#define LOG_PARAM_LEN 12
+#define LOG_PARAM_LEN 12	/* of every parameter there is */
 #define LOG_DATA_MAX 128
 #define LAST_STATISTIC 0x000a	/* largest parameter code of page 14h/01h */
 
-/* Writes the list of pages, or the parameters from code @pointer on; returns the length. */
-typedef uint16_t page_fn(const struct memzbc_lun *lun, uint8_t *data, uint16_t pointer);
+struct page;
+
+/* What LOG SENSE asks for. */
+struct ask {
+	const struct page *page;
+	uint8_t pc;		/* page control */
+	uint16_t pointer;	/* parameters from this code on */
+};
+
+/* Writes the list of pages, or the parameters; returns the length. */
+typedef uint16_t page_fn(const struct memzbc_lun *lun, uint8_t *data, const struct ask *ask);
+
+/* All parameters that there are have a value of 8 bytes. */
+static uint8_t *put_parameter(uint8_t *param, uint16_t code, uint8_t control, uint64_t value)
+{
+	put_be16(param, code);
+	param[2] = control;
+	param[3] = LOG_PARAM_LEN - 4;
+	put_be64(&param[4], value);
+	return param + LOG_PARAM_LEN;
+}
 
 /* Zoned block device statistics: those that SWR zones have. */
 static const struct {
@@ -34,25 +53,21 @@ static const struct {
 
 _Static_assert(LOG_HEADER_LEN + STATISTICS * LOG_PARAM_LEN <= LOG_DATA_MAX, "all must fit");
 
-static uint16_t page_statistics(const struct memzbc_lun *lun, uint8_t *data, uint16_t pointer)
+/* PC makes no difference: it is for data counters, and these are list parameters of 32 bits. */
+static uint16_t page_statistics(const struct memzbc_lun *lun, uint8_t *data, const struct ask *ask)
 {
 	const char *stats = (const char *)&lun->store.table->stats;
 	uint8_t *param = data;
 
-	for (size_t i = 0; i < STATISTICS; i++) {
-		if (statistics[i].code < pointer)
-			continue;
-		put_be16(param, statistics[i].code);
-		param[2] = LOG_BINARY_LIST;
-		param[3] = LOG_PARAM_LEN - 4;
-		put_be32(&param[8], *(const uint32_t *)(const void *)
-				    (stats + statistics[i].offset));
-		param += LOG_PARAM_LEN;
-	}
+	for (size_t i = 0; i < STATISTICS; i++)
+		if (statistics[i].code >= ask->pointer)
+			param = put_parameter(param, statistics[i].code, LOG_BINARY_LIST,
+					      *(const uint32_t *)(const void *)
+					      (stats + statistics[i].offset));
 	return (uint16_t)(param - data);
 }
 
-static page_fn page_supported, page_supported_subpages;
+static page_fn page_supported, page_supported_subpages, page_errors;
 
 /* In ascending order of page and subpage codes. */
 static const struct page {
@@ -60,21 +75,25 @@ static const struct page {
 	uint8_t subpage;
 	uint16_t last_param;	/* largest parameter code */
 	page_fn *fill;
+	uint8_t counter;	/* of an error counter page */
 } pages[] = {
-	{ LOG_SUPPORTED_PAGES, 0, 0, page_supported },
-	{ LOG_SUPPORTED_PAGES, LOG_SUBPAGE_ALL, 0, page_supported_subpages },
-	{ LOG_ZONED_STATISTICS, LOG_SUBPAGE_ZONED_STATISTICS, LAST_STATISTIC, page_statistics },
+	{ LOG_SUPPORTED_PAGES, 0, 0, page_supported, 0 },
+	{ LOG_SUPPORTED_PAGES, LOG_SUBPAGE_ALL, 0, page_supported_subpages, 0 },
+	{ LOG_WRITE_ERRORS, 0, LOG_UNCORRECTED_ERRORS, page_errors, ERRORS_WRITE },
+	{ LOG_READ_ERRORS, 0, LOG_UNCORRECTED_ERRORS, page_errors, ERRORS_READ },
+	{ LOG_VERIFY_ERRORS, 0, LOG_UNCORRECTED_ERRORS, page_errors, ERRORS_VERIFY },
+	{ LOG_ZONED_STATISTICS, LOG_SUBPAGE_ZONED_STATISTICS, LAST_STATISTIC, page_statistics, 0 },
 };
 
 #define PAGES (sizeof(pages) / sizeof(pages[0]))
 
 /* Pages that LOG SENSE finds without a subpage code. */
-static uint16_t page_supported(const struct memzbc_lun *lun, uint8_t *data, uint16_t pointer)
+static uint16_t page_supported(const struct memzbc_lun *lun, uint8_t *data, const struct ask *ask)
 {
 	uint16_t len = 0;
 
 	(void)lun;
-	(void)pointer;
+	(void)ask;
 	for (size_t i = 0; i < PAGES; i++)
 		if (!pages[i].subpage)
 			data[len++] = pages[i].code;
@@ -82,15 +101,48 @@ static uint16_t page_supported(const struct memzbc_lun *lun, uint8_t *data, uint
 }
 
 static uint16_t page_supported_subpages(const struct memzbc_lun *lun, uint8_t *data,
-					uint16_t pointer)
+					const struct ask *ask)
 {
 	(void)lun;
-	(void)pointer;
+	(void)ask;
 	for (size_t i = 0; i < PAGES; i++) {
 		data[2 * i] = pages[i].code;
 		data[2 * i + 1] = pages[i].subpage;
 	}
 	return 2 * PAGES;
+}
+
+/* Nothing is ever corrected, so there are no counters of that. By default they are zero. */
+static uint16_t page_errors(const struct memzbc_lun *lun, uint8_t *data, const struct ask *ask)
+{
+	struct error_counters errors = lun->store.table->errors[ask->page->counter];
+	uint8_t *param = data;
+
+	if (ask->pc == LOG_PC_DEFAULT_CUMULATIVE)
+		errors = (struct error_counters){ 0 };
+	if (ask->pointer <= LOG_BYTES_PROCESSED)
+		param = put_parameter(param, LOG_BYTES_PROCESSED, LOG_DATA_COUNTER, errors.bytes);
+	param = put_parameter(param, LOG_UNCORRECTED_ERRORS, LOG_DATA_COUNTER, errors.uncorrected);
+	return (uint16_t)(param - data);
+}
+
+void log_medium_error(struct memzbc_lun *lun, const uint8_t *cdb)
+{
+	struct error_counters *errors = lun->store.table->errors;
+
+	switch (command_info(cdb).class) {
+	case MEMZBC_CLASS_WRITE:
+		errors[ERRORS_WRITE].uncorrected++;
+		break;
+	case MEMZBC_CLASS_READ:
+		if (cdb[0] == VERIFY_10 || cdb[0] == VERIFY_12 || cdb[0] == VERIFY_16)
+			errors[ERRORS_VERIFY].uncorrected++;
+		else
+			errors[ERRORS_READ].uncorrected++;
+		break;
+	default:
+		break;
+	}
 }
 
 /* NULL with *@known: the page exists, the subpage does not. */
@@ -105,24 +157,36 @@ static const struct page *find_page(uint8_t code, uint8_t subpage, bool *known)
 	return NULL;
 }
 
-/* PC makes no difference: it is for data counters, and these are list parameters. */
+/* Data counters have cumulative values, and no thresholds. */
+static bool has_no_such_values(const struct ask *ask)
+{
+	return ask->page->fill == page_errors && ask->pc != LOG_PC_CUMULATIVE &&
+	       ask->pc != LOG_PC_DEFAULT_CUMULATIVE;
+}
+
 uint8_t spc_log_sense(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 {
 	uint8_t data[LOG_DATA_MAX] = { 0 };
 	uint8_t code = cmd->cdb[2] & 0x3f, subpage = cmd->cdb[3];
-	uint16_t pointer = get_be16(&cmd->cdb[5]), len;
 	bool known;
-	const struct page *page = find_page(code, subpage, &known);
+	const struct ask ask = {
+		.page = find_page(code, subpage, &known),
+		.pc = cmd->cdb[2] >> 6,
+		.pointer = get_be16(&cmd->cdb[5]),
+	};
+	uint16_t len;
 
 	if (cmd->cdb[1] & LOG_SENSE_SP)
 		return sense_invalid_cdb(lun, cmd, 1, 0);
 	if (!known)
 		return sense_invalid_cdb(lun, cmd, 2, 5);
-	if (!page)
+	if (!ask.page)
 		return sense_invalid_cdb(lun, cmd, 3, NO_BIT);
-	if (pointer > page->last_param)
+	if (has_no_such_values(&ask))
+		return sense_invalid_cdb(lun, cmd, 2, 7);
+	if (ask.pointer > ask.page->last_param)
 		return sense_invalid_cdb(lun, cmd, 5, NO_BIT);
-	len = page->fill(lun, &data[LOG_HEADER_LEN], pointer);
+	len = ask.page->fill(lun, &data[LOG_HEADER_LEN], &ask);
 	data[0] = subpage ? LOG_SPF | code : code;
 	data[1] = subpage;
 	put_be16(&data[2], len);

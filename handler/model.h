@@ -158,6 +158,9 @@ size_t iov_slice(const struct memzbc_cmd *cmd, uint64_t offset, uint64_t len, st
 uint8_t reply(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const void *data, uint64_t len,
 	      uint64_t alloc);
 
+/* A command ended with MEDIUM ERROR: for the error counter log pages (log.c). */
+void log_medium_error(struct memzbc_lun *lun, const uint8_t *cdb);
+
 /*
  * Mode pages (mode.c). The current values live in the table of the LUN, so that they survive the
  * process as the zones do.

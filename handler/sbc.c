@@ -44,6 +44,12 @@ static uint64_t to_bytes(const struct memzbc_lun *lun, uint64_t blocks)
 	return blocks * lun->cfg.lba_size;
 }
 
+/* For the error counter log pages. */
+static void count_bytes(struct memzbc_lun *lun, int counter, uint64_t blocks)
+{
+	lun->store.table->errors[counter].bytes += to_bytes(lun, blocks);
+}
+
 static uint8_t short_buffer(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 {
 	return sense_set(lun, cmd, HARDWARE_ERROR, ASC_INTERNAL_TARGET_FAILURE);
@@ -116,6 +122,7 @@ uint8_t sbc_read(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 	if (read_blocks(lun, cmd, 0, r.x.lba, r.x.blocks))
 		return read_failed(lun, cmd, r.x.lba);
 	iov_zero(cmd, len, size - len);
+	count_bytes(lun, ERRORS_READ, r.x.blocks);
 	return SAM_STAT_GOOD;
 }
 
@@ -125,6 +132,7 @@ static void finish_write(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const s
 {
 	struct zone z = geometry_zone(&lun->geo, x->lba);
 
+	count_bytes(lun, ERRORS_WRITE, x->blocks);
 	if (z.type != ZONE_TYPE_SWR)
 		return;
 	resend_executed(lun, cmd, x, opcode);
@@ -262,7 +270,7 @@ uint8_t sbc_verify(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 	uint64_t need = to_bytes(lun, one_block && r.x.blocks ? 1 : r.x.blocks);
 	uint64_t differs = 0;
 	uint8_t status;
-	int result;
+	int result = 0;
 
 	if (bytchk == BYTCHK_RESERVED)
 		return sense_invalid_cdb(lun, cmd, 1, 2);
@@ -272,15 +280,18 @@ uint8_t sbc_verify(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 		status = check_transfer(lun, cmd, &r);
 	if (status == SAM_STAT_GOOD)
 		status = zone_check_read(lun, cmd, &r.x);
-	if (status != SAM_STAT_GOOD || bytchk == BYTCHK_NONE)
+	if (status != SAM_STAT_GOOD)
 		return status;
-	if (iov_bytes(cmd) < need)
-		return short_buffer(lun, cmd);
-	result = compare(lun, cmd, &r.x, one_block, &differs);
+	if (bytchk != BYTCHK_NONE) {
+		if (iov_bytes(cmd) < need)
+			return short_buffer(lun, cmd);
+		result = compare(lun, cmd, &r.x, one_block, &differs);
+	}
 	if (result < 0)
 		return read_failed(lun, cmd, r.x.lba);
 	if (result > 0)
 		return sense_set_info(lun, cmd, MISCOMPARE, ASC_MISCOMPARE_DURING_VERIFY, differs);
+	count_bytes(lun, ERRORS_VERIFY, r.x.blocks);
 	return SAM_STAT_GOOD;
 }
 

@@ -65,6 +65,8 @@ static size_t sense_format(uint8_t *buf, const struct sense *s, bool desc)
 
 static uint8_t sense_report(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const struct sense *s)
 {
+	if (s->key == MEDIUM_ERROR)
+		log_medium_error(lun, cmd->cdb);
 	sense_format(cmd->sense, s, mode_d_sense(lun));
 	return SAM_STAT_CHECK_CONDITION;
 }

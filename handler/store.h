@@ -53,6 +53,16 @@ struct zone_statistics {
 	uint32_t write_rule_violations;
 };
 
+/* Counters of log pages 02h, 03h and 05h. */
+enum {
+	ERRORS_WRITE, ERRORS_READ, ERRORS_VERIFY, ERROR_COUNTERS
+};
+
+struct error_counters {
+	uint64_t bytes;		/* that commands have written, read or verified */
+	uint64_t uncorrected;	/* commands that ended with MEDIUM ERROR */
+};
+
 struct table {
 	uint64_t magic;		/* written last, when the table is complete */
 	uint32_t version;
@@ -63,6 +73,7 @@ struct table {
 	_Atomic uint32_t faults_in_force;	/* which */
 	uint64_t write_stamp;
 	struct zone_statistics stats;
+	struct error_counters errors[ERROR_COUNTERS];
 	uint8_t mode_pages[MODE_STATE_SIZE];
 	uint8_t stopped;	/* by START STOP UNIT */
 	/* A ring: entries from tail to below head, modulo its size, are not all settled. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <memzbc/scsi.h>
 
@@ -117,6 +118,7 @@ static void zone_set(struct memzbc_lun *lun, uint32_t slot, uint8_t condition, u
 		return;
 	zs->count[from]--;
 	zs->count[condition]++;
+	zs->transitions[from][condition]++;
 	if (condition == ZONE_EMPTY)
 		lun->store.table->stats.emptied++;
 }
@@ -205,6 +207,19 @@ void zones_format(struct memzbc_lun *lun)
 				      (uint64_t)ZONE_EMPTY << CONDITION_SHIFT,
 				      memory_order_relaxed);
 	table->stats.min_empty = geo->end_seq - geo->first_seq;
+}
+
+void zones_reset_statistics(struct memzbc_lun *lun)
+{
+	struct zones *zs = &lun->zones;
+
+	memset(zs->transitions, 0, sizeof(zs->transitions));
+	lun->store.table->stats = (struct zone_statistics){
+		.max_open = all_open(lun),
+		.max_exp_open = explicit_open(lun),
+		.max_imp_open = zs->count[ZONE_IMP_OPEN],
+		.min_empty = zs->count[ZONE_EMPTY],
+	};
 }
 
 struct stamped {

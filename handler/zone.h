@@ -21,6 +21,7 @@ struct zones {
 	uint32_t count[16];	/* SWR zones by ZONE CONDITION */
 	uint32_t oldest, newest;	/* implicitly opened zones by last write; NO_SLOT if none */
 	uint32_t *newer, *older;	/* by slot: neighbours in that order */
+	uint64_t transitions[16][16];	/* by ZONE CONDITION before and after */
 };
 
 #define NO_SLOT UINT32_MAX
@@ -81,5 +82,8 @@ void zone_reset(struct memzbc_lun *lun, const struct zone *z);
  * was closed for it. Also brings the maxima of the statistics up to date.
  */
 void zones_settle(struct memzbc_lun *lun);
+
+/* Counts of events become 0, maxima and minima what is now. */
+void zones_reset_statistics(struct memzbc_lun *lun);
 
 #endif

@@ -165,12 +165,20 @@
 
 /* Log pages */
 #define LOG_SUPPORTED_PAGES		0x00
+#define LOG_WRITE_ERRORS		0x02
+#define LOG_READ_ERRORS			0x03
+#define LOG_VERIFY_ERRORS		0x05
 #define LOG_ZONED_STATISTICS		0x14
 #define LOG_SUBPAGE_ZONED_STATISTICS	0x01
 #define LOG_SUBPAGE_ALL			0xff
 #define LOG_SENSE_SP			0x01	/* CDB byte 1 */
 #define LOG_SPF				0x40	/* byte 0 of a page */
-#define LOG_BINARY_LIST			0x03	/* FORMAT AND LINKING */
+#define LOG_DATA_COUNTER		0x00	/* FORMAT AND LINKING: bounded */
+#define LOG_BINARY_LIST			0x03
+#define LOG_PC_CUMULATIVE		1
+#define LOG_PC_DEFAULT_CUMULATIVE	3
+#define LOG_BYTES_PROCESSED		0x0005	/* parameter codes of the error counter pages */
+#define LOG_UNCORRECTED_ERRORS		0x0006
 
 /* REPORT SUPPORTED OPERATION CODES: CDB byte 2, and parameter data */
 #define RSOC_RCTD			0x80

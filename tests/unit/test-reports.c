@@ -25,9 +25,9 @@ static void supported_log_pages(void **state)
 
 	(void)state;
 	for (uint8_t pc = 0; pc < 4; pc++) {
-		expect_reply(dev, log_sense(pc, 0x00, 0x00, 0), alloc_log, "00 00 0001 00");
+		expect_reply(dev, log_sense(pc, 0x00, 0x00, 0), alloc_log, "00 00 0004 00 02 03 05");
 		expect_reply(dev, log_sense(pc, 0x00, 0xff, 0), alloc_log,
-			     "40 ff 0006 0000 00ff 1401");
+			     "40 ff 000c 0000 00ff 0200 0300 0500 1401");
 	}
 	dev_close(dev);
 }
@@ -42,7 +42,7 @@ static void log_sense_refused(void **state)
 	save.b[1] = 0x01;
 	expect_invalid_cdb(dev, run_in(dev, save, 512), 1, 0);
 	for (unsigned int page = 1; page < 0x40; page++)
-		if (page != 0x14)
+		if (page != 0x02 && page != 0x03 && page != 0x05 && page != 0x14)
 			expect_invalid_cdb(dev, run_in(dev, log_sense(1, (uint8_t)page, 0, 0), 512),
 					   2, 5);
 	expect_invalid_cdb(dev, run_in(dev, log_sense(1, 0x14, 0x00, 0), 512), 3, -1);
@@ -51,6 +51,11 @@ static void log_sense_refused(void **state)
 	expect_invalid_cdb(dev, run_in(dev, log_sense(1, 0x14, 0x01, 0x000b), 512), 5, -1);
 	expect_invalid_cdb(dev, run_in(dev, log_sense(1, 0x14, 0x01, 0xffff), 512), 5, -1);
 	expect_invalid_cdb(dev, run_in(dev, log_sense(1, 0x00, 0x00, 1), 512), 5, -1);
+	expect_invalid_cdb(dev, run_in(dev, log_sense(1, 0x02, 0x01, 0), 512), 3, -1);
+	expect_invalid_cdb(dev, run_in(dev, log_sense(1, 0x03, 0x00, 7), 512), 5, -1);
+	/* Error counters have no thresholds. */
+	expect_invalid_cdb(dev, run_in(dev, log_sense(0, 0x02, 0x00, 0), 512), 2, 7);
+	expect_invalid_cdb(dev, run_in(dev, log_sense(2, 0x05, 0x00, 0), 512), 2, 7);
 	dev_close(dev);
 }
 
@@ -129,6 +134,45 @@ static void parameter_pointer(void **state)
 		expect_reply(dev, log_sense(pc, 0x14, 0x01, 10), alloc_log,
 			     "54 01 000c 000a 03 08 00*8");
 	}
+	dev_close(dev);
+}
+
+static void expect_errors(struct dev *dev, uint8_t page, uint64_t bytes, uint64_t uncorrected)
+{
+	char hex[100];
+
+	snprintf(hex, sizeof(hex), "%02x 00 0018 0005 00 08 %016llx 0006 00 08 %016llx", page,
+		 (unsigned long long)bytes, (unsigned long long)uncorrected);
+	expect_reply(dev, log_sense(1, page, 0, 0), alloc_log, hex);
+}
+
+/* Bytes of good commands; the uncorrected errors are those of test-stats.c. */
+static void error_counters(void **state)
+{
+	struct dev *dev = dev_open("conv=2/zone_size=1M", 8 << 20, 512);
+	uint8_t block[512] = { 1 };
+
+	(void)state;
+	for (uint8_t page = 2; page <= 5; page++)
+		if (page != 4)
+			expect_errors(dev, page, 0, 0);
+	expect_good(dev, write_blocks(dev, 0, 16, 1));
+	expect_good(dev, write_blocks(dev, 4096, 8, 1));
+	expect_good(dev, run_out(dev, cdb_lba(WRITE_SAME_16, 64, 3), block, sizeof(block)));
+	expect_good(dev, read_blocks(dev, 0, 100));
+	expect_good(dev, run_none(dev, cdb_lba(VERIFY_16, 0, 7)));
+	/* These change nothing. */
+	expect_sense(dev, write_blocks(dev, 4096, 8, 1), ILLEGAL_REQUEST, ASC_UNALIGNED_WRITE);
+	expect_sense(dev, read_blocks(dev, 16383, 2), ILLEGAL_REQUEST, ASC_LBA_OUT_OF_RANGE);
+	for (int i = 0; i < 2; i++) {
+		expect_errors(dev, 0x02, 27 * 512, 0);
+		expect_errors(dev, 0x03, 100 * 512, 0);
+		expect_errors(dev, 0x05, 7 * 512, 0);
+		dev_reopen(dev);
+	}
+	expect_reply(dev, log_sense(1, 0x02, 0, 6), alloc_log, "02 00 000c 0006 00 08 00*8");
+	expect_reply(dev, log_sense(3, 0x02, 0, 0), alloc_log,
+		     "02 00 0018 0005 00 08 00*8 0006 00 08 00*8");
 	dev_close(dev);
 }
 
@@ -328,6 +372,7 @@ int main(void)
 		cmocka_unit_test(log_sense_refused),
 		cmocka_unit_test(statistics),
 		cmocka_unit_test(parameter_pointer),
+		cmocka_unit_test(error_counters),
 		cmocka_unit_test(all_commands),
 		cmocka_unit_test(one_command),
 		cmocka_unit_test(unsupported_commands),
