@@ -28,10 +28,12 @@
 #include <tcmur_device.h>
 
 #include <memzbc/config.h>
+#include <memzbc/control.h>
 #include <memzbc/device.h>
 #include <memzbc/scsi.h>
 
 #include "states.h"
+#include "uio.h"
 
 /* Commands completed before the kernel is told: bounds how long the first of them waits. */
 #define BATCH_MAX 256
@@ -53,6 +55,7 @@ struct plugin_lun {
 	pthread_cond_t changed;	/* deadline or stopping */
 	uint64_t deadline;	/* nanoseconds, or MEMZBC_NEVER */
 	bool stopping;
+	struct memzbc_control_lun *control;	/* NULL: it has no control socket */
 };
 
 _Static_assert(SENSE_BUFFERSIZE == MEMZBC_SENSE_SIZE, "the model fills the ring's sense buffer");
@@ -267,11 +270,22 @@ static void states_log(const char *line)
 	tcmu_info(LOG_LINE, line);
 }
 
+/* Longer than any config string that is accepted. */
+#define CONFIG_LINE_SIZE (MEMZBC_CONFIG_LEN_MAX + 2)
+
+/* What is written to attribute dev_config keeps its newline, also for the daemon that comes next. */
+static const char *config_line(const char *string, char *line)
+{
+	snprintf(line, CONFIG_LINE_SIZE, "%.*s", (int)strcspn(string, "\n"), string);
+	return line;
+}
+
 static int plugin_parse(struct tcmu_device *dev, const char *string, struct memzbc_config *cfg,
 			char *reason)
 {
 	uint32_t block_size = tcmu_dev_get_block_size(dev);
-	int ret = memzbc_config_parse(cfg, string, reason);
+	char line[CONFIG_LINE_SIZE];
+	int ret = memzbc_config_parse(cfg, config_line(string, line), reason);
 
 	if (ret < 0)
 		return ret;
@@ -300,6 +314,51 @@ static int open_model(struct plugin_lun *lun, char *reason)
 	if (ret == 0)
 		ret = memzbc_device_open(&params, &plugin_ops, lun, &lun->model, reason);
 	return ret;
+}
+
+/* Called with the LUN's lock held. */
+static int replace_faults(struct plugin_lun *lun, const char *string, char *reason)
+{
+	struct memzbc_config cfg = *memzbc_lun_config(memzbc_device_lun(lun->model));
+	int ret = memzbc_config_replace(&cfg, string, reason);
+
+	return ret ? ret : memzbc_device_set_faults(lun->model, &cfg.faults);
+}
+
+static void control_lock(void *arg)
+{
+	struct plugin_lun *lun = arg;
+
+	pthread_mutex_lock(&lun->lock);
+}
+
+static void control_unlock(void *arg)
+{
+	struct plugin_lun *lun = arg;
+
+	announce(lun);
+	pthread_mutex_unlock(&lun->lock);
+}
+
+/* A LUN works without a control socket, too. */
+static void open_control(struct plugin_lun *lun)
+{
+	char backstore[UIO_BACKSTORE_SIZE], reason[MEMZBC_REASON_SIZE] = "LIO tells no name";
+	struct memzbc_control_params params = {
+		.backstore = backstore,
+		.dev = lun->model,
+		.lock = control_lock,
+		.unlock = control_unlock,
+		.arg = lun,
+	};
+	int ret = uio_backstore(tcmu_dev_get_uio_name(lun->dev), backstore);
+
+	if (ret == 0) {
+		params.name = strchr(backstore, '/') + 1;
+		ret = memzbc_control_add(&params, &lun->control, reason);
+	}
+	if (ret < 0)
+		tcmu_dev_warn(lun->dev, LOG_LINE, reason);
 }
 
 static void free_lun(struct plugin_lun *lun)
@@ -346,6 +405,7 @@ static int plugin_open(struct tcmu_device *dev, bool reopen)
 		return ret;
 	}
 	tcmur_dev_set_private(dev, lun);
+	open_control(lun);
 	return 0;
 }
 
@@ -358,6 +418,7 @@ static void plugin_close(struct tcmu_device *dev)
 	struct plugin_lun *lun = tcmur_dev_get_private(dev);
 
 	tcmur_dev_set_private(dev, NULL);
+	memzbc_control_remove(lun->control);
 	stop_timer(lun);
 	pthread_mutex_lock(&lun->lock);
 	memzbc_device_drain(lun->model);
@@ -370,12 +431,12 @@ static void plugin_close(struct tcmu_device *dev)
 static bool plugin_check_config(const char *cfgstring, char **reason)
 {
 	struct memzbc_config cfg;
-	char text[MEMZBC_REASON_SIZE];
+	char line[CONFIG_LINE_SIZE], text[MEMZBC_REASON_SIZE];
 
 	if (strstr(cfgstring, ";tcmur_cmd_time_out="))
 		snprintf(text, sizeof(text),
 			 "tcmur_cmd_time_out is not supported: set the attribute cmd_time_out");
-	else if (memzbc_config_parse(&cfg, cfgstring, text) == 0)
+	else if (memzbc_config_parse(&cfg, config_line(cfgstring, line), text) == 0)
 		return true;
 	*reason = strdup(text);
 	return false;
@@ -389,17 +450,19 @@ static int refuse_size(struct tcmu_device *dev, uint64_t size)
 	return -EINVAL;
 }
 
-/* The same string again is no change; every key is fixed at creation. */
+/* Attribute dev_config was written. */
 static int reconfig_string(struct tcmu_device *dev, const char *string)
 {
-	const char *now = tcmu_dev_get_cfgstring(dev);
-	size_t len = strcspn(string, "\n");
+	struct plugin_lun *lun = tcmur_dev_get_private(dev);
+	char line[CONFIG_LINE_SIZE], reason[MEMZBC_REASON_SIZE];
+	int ret;
 
-	if (len == strlen(now) && !memcmp(string, now, len))
-		return 0;
-	tcmu_dev_err(dev, "config: stays %.80s; %.*s refused: set at creation only\n", now,
-		     len < 80 ? (int)len : 80, string);
-	return -EINVAL;
+	control_lock(lun);
+	ret = replace_faults(lun, config_line(string, line), reason);
+	control_unlock(lun);
+	if (ret < 0)
+		tcmu_dev_err(dev, LOG_LINE, reason);
+	return ret;
 }
 
 static int plugin_reconfig(struct tcmu_device *dev, struct tcmulib_cfg_info *cfg)
@@ -422,11 +485,16 @@ static char *help;
 
 static int plugin_init(void)
 {
+	char reason[MEMZBC_REASON_SIZE];
+
+	if (memzbc_control_start(MEMZBC_CONTROL_DIR, 0, reason) < 0)
+		tcmu_warn(LOG_LINE, reason);
 	return states_start(states_log);
 }
 
 static void plugin_destroy(void)
 {
+	memzbc_control_stop();
 	states_stop();
 	free(help);
 	help = NULL;

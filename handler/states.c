@@ -13,12 +13,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <memzbc/config.h>
 #include <memzbc/lun.h>
+
+#include "private.h"
+#include "uio.h"
 
 static struct {
 	pthread_t thread;
@@ -32,56 +34,17 @@ static struct {
 	.wake = PTHREAD_COND_INITIALIZER,
 };
 
-/*
- * A device's directory in sysfs gets an inode number that no other one had since the machine
- * booted; the number N of uioN comes back as soon as it is free.
- */
-static int uio_token(const char *uio, uint64_t *token)
-{
-	char path[STATES_PATH_SIZE];
-	struct stat st;
-
-	if (snprintf(path, sizeof(path), STATES_UIO_CLASS "/%s", uio) >= (int)sizeof(path))
-		return -ENAMETOOLONG;
-	if (stat(path, &st) < 0)
-		return -errno;
-	*token = st.st_ino;
-	return 0;
-}
-
-/* Everyone may create names in /dev/shm: what is not ours is not trusted. */
-static int make_root(char *reason)
-{
-	struct stat st;
-
-	if (mkdir(STATES_ROOT, 0700) < 0 && errno != EEXIST) {
-		int err = errno;
-
-		snprintf(reason, MEMZBC_REASON_SIZE, "cannot create %s: %s", STATES_ROOT,
-			 strerror(err));
-		return -err;
-	}
-	if (lstat(STATES_ROOT, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
-	    (st.st_mode & (S_IWGRP | S_IWOTH))) {
-		snprintf(reason, MEMZBC_REASON_SIZE,
-			 "%s is not a directory that only this user can write: remove it",
-			 STATES_ROOT);
-		return -EPERM;
-	}
-	return 0;
-}
-
 int states_locate(const char *uio, char *path, uint64_t *token, char *reason)
 {
 	int ret = uio_token(uio, token);
 
 	if (ret < 0) {
-		snprintf(reason, MEMZBC_REASON_SIZE, "cannot find %s/%.64s: %s", STATES_UIO_CLASS,
+		snprintf(reason, MEMZBC_REASON_SIZE, "cannot find %s/%.64s: %s", UIO_CLASS,
 			 uio, strerror(-ret));
 		return ret;
 	}
 	snprintf(path, STATES_PATH_SIZE, STATES_ROOT "/%.64s-%" PRIu64, uio, *token);
-	return make_root(reason);
+	return private_directory(STATES_ROOT, reason);
 }
 
 /* Whether the device that a state directory is named after is gone; not for other names. */

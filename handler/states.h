@@ -10,12 +10,9 @@
 
 #include <stdint.h>
 
-/* Tests put them elsewhere. */
+/* Tests put it elsewhere. */
 #ifndef STATES_ROOT
 #define STATES_ROOT "/dev/shm/memzbc"
-#endif
-#ifndef STATES_UIO_CLASS
-#define STATES_UIO_CLASS "/sys/class/uio"
 #endif
 #define STATES_PATH_SIZE 128
 

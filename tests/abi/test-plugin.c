@@ -24,10 +24,12 @@
 #include <tcmur_device.h>
 
 #include <memzbc/config.h>
+#include <memzbc/control.h>
 #include <memzbc/device.h>
 #include <memzbc/scsi.h>
 
 #include "states.h"
+#include "uio.h"
 
 #define RING 1024
 #define HELD_FOR 20000000 /* nanoseconds */
@@ -62,6 +64,13 @@ static struct {
 	struct memzbc_lun_params params;
 	int open_result;
 	unsigned int model_closed, states_closed;
+	struct memzbc_config cfg; /* in force */
+	unsigned int faults_set;
+	struct memzbc_control_params control;
+	char control_name[UIO_BACKSTORE_SIZE], control_backstore[UIO_BACKSTORE_SIZE];
+	const char *control_dir;
+	int control_result, uio_result;
+	unsigned int controls; /* now */
 } fake;
 
 /* ---- the daemon ---- */
@@ -183,6 +192,17 @@ void tcmu_err_message(struct tcmu_device *dev, const char *funcname, int linenr,
 	va_end(args);
 }
 
+void tcmu_warn_message(struct tcmu_device *dev, const char *funcname, int linenr, const char *fmt,
+		       ...)
+{
+	va_list args;
+
+	(void)dev, (void)funcname, (void)linenr;
+	va_start(args, fmt);
+	vsnprintf(fake.log, sizeof(fake.log), fmt, args);
+	va_end(args);
+}
+
 void tcmu_info_message(struct tcmu_device *dev, const char *funcname, int linenr, const char *fmt,
 		       ...)
 {
@@ -196,6 +216,7 @@ int memzbc_device_open(const struct memzbc_lun_params *params,
 		       struct memzbc_device **dev, char *reason)
 {
 	fake.params = *params;
+	fake.cfg = *params->cfg;
 	fake.ops = ops;
 	fake.ops_arg = arg;
 	snprintf(reason, MEMZBC_REASON_SIZE, "the model's reason");
@@ -280,6 +301,65 @@ void memzbc_lun_acknowledge(struct memzbc_lun *lun, uint32_t receipt)
 	assert_int_equal(fake.acks[receipt - 1], 0);
 	fake.acks[receipt - 1]++;
 	fake.acknowledged++;
+}
+
+const struct memzbc_config *memzbc_lun_config(const struct memzbc_lun *lun)
+{
+	assert_ptr_equal(lun, &fake);
+	return &fake.cfg;
+}
+
+/* A command that was held goes on. */
+int memzbc_device_set_faults(struct memzbc_device *dev, const struct memzbc_faults *faults)
+{
+	fake.cfg.faults = *faults;
+	fake.faults_set++;
+	memzbc_device_drain(dev);
+	return 0;
+}
+
+/* ---- the control sockets ---- */
+
+int memzbc_control_start(const char *dir, unsigned int idle_ms, char *reason)
+{
+	(void)idle_ms, (void)reason;
+	fake.control_dir = dir;
+	return 0;
+}
+
+void memzbc_control_stop(void)
+{
+	fake.control_dir = NULL;
+}
+
+int memzbc_control_add(const struct memzbc_control_params *params,
+		       struct memzbc_control_lun **lun, char *reason)
+{
+	snprintf(reason, MEMZBC_REASON_SIZE, "no socket for you");
+	*lun = NULL;
+	if (fake.control_result < 0)
+		return fake.control_result;
+	fake.control = *params;
+	strcpy(fake.control_name, params->name);
+	strcpy(fake.control_backstore, params->backstore);
+	fake.controls++;
+	*lun = (struct memzbc_control_lun *)&fake;
+	return 0;
+}
+
+void memzbc_control_remove(struct memzbc_control_lun *lun)
+{
+	if (!lun)
+		return;
+	assert_ptr_equal(lun, &fake);
+	assert_int_equal(fake.model_closed, 0);
+	fake.controls--;
+}
+
+int uio_backstore(const char *uio, char *backstore)
+{
+	snprintf(backstore, UIO_BACKSTORE_SIZE, "user_3/lun of %s", uio);
+	return fake.uio_result;
 }
 
 int states_locate(const char *uio, char *path, uint64_t *token, char *reason)
@@ -405,11 +485,17 @@ static void status_becomes_tcmu_status(void **state)
 		assert_int_equal(fake.last_sense[i], 0x5e);
 }
 
+/* Commands @from to below @to. */
+static void hold_more(unsigned int from, unsigned int to)
+{
+	for (unsigned int i = from; i < to; i++)
+		fake.hold[i] = true;
+	assert_int_equal(ring_event(to - from), TCMU_STS_ASYNC_HANDLED);
+}
+
 static void hold_all(unsigned int commands)
 {
-	for (unsigned int i = 0; i < commands; i++)
-		fake.hold[i] = true;
-	assert_int_equal(ring_event(commands), TCMU_STS_ASYNC_HANDLED);
+	hold_more(0, commands);
 }
 
 static void assert_completed_once(unsigned int commands)
@@ -539,21 +625,98 @@ static void new_size_is_refused(void **state)
 	assert_non_null(strstr(fake.log, "17179869184"));
 }
 
-static void new_config_is_refused_the_same_accepted(void **state)
+/* What the kernel passes on when @string is written to attribute dev_config. */
+static int reconfig(const char *string)
 {
-	char same[] = "memzbc/zone_size=96M/conv=4\n";
-	char other[] = "memzbc/zone_size=128M/conv=4\n";
-	struct tcmulib_cfg_info cfg = { .type = TCMULIB_CFG_DEV_CFGSTR };
+	char text[MEMZBC_CONFIG_LEN_MAX + 1];
+	struct tcmulib_cfg_info cfg = {
+		.type = TCMULIB_CFG_DEV_CFGSTR,
+		.data.dev_cfgstring = text,
+	};
 
+	strcpy(text, string);
+	return fake.handler->reconfig(dev, &cfg);
+}
+
+static void new_geometry_is_refused(void **state)
+{
 	(void)state;
-	cfg.data.dev_cfgstring = same;
-	assert_int_equal(fake.handler->reconfig(dev, &cfg), 0);
-	cfg.data.dev_cfgstring = other;
-	assert_int_equal(fake.handler->reconfig(dev, &cfg), -EINVAL);
-	assert_non_null(strstr(fake.log, "zone_size=96M"));
+	assert_int_equal(reconfig("memzbc/zone_size=128M/conv=4/reorder=8\n"), -EINVAL);
 	assert_non_null(strstr(fake.log, "zone_size=128M"));
+	assert_non_null(strstr(fake.log, "96M"));
 	/* One line. */
 	assert_ptr_equal(strchr(fake.log, '\n'), fake.log + strlen(fake.log) - 1);
+	assert_int_equal(reconfig("memzbc/zone_size=96M/conv=5\n"), -EINVAL);
+	assert_non_null(strstr(fake.log, "conv=5"));
+	assert_int_equal(reconfig("memzbc/zone_size=96M/conv=4/reorder=many\n"), -EINVAL);
+	assert_non_null(strstr(fake.log, "many"));
+	assert_int_equal(fake.faults_set, 0);
+}
+
+static void new_faults_are_taken(void **state)
+{
+	(void)state;
+	assert_int_equal(reconfig("memzbc/zone_size=96M/conv=4/reorder=8/hold=3\n"), 0);
+	assert_int_equal(fake.cfg.faults.reorder, 8);
+	assert_int_equal(fake.cfg.faults.hold, 3);
+	assert_int_equal(reconfig("memzbc/zone_size=96M/conv=4"), 0);
+	assert_int_equal(fake.cfg.faults.reorder, 0);
+	assert_int_equal(fake.cfg.faults.hold, 0);
+	assert_int_equal(fake.faults_set, 2);
+}
+
+static void commands_that_new_faults_let_go_are_announced(void **state)
+{
+	(void)state;
+	hold_all(10);
+	assert_int_equal(reconfig("memzbc/zone_size=96M/conv=4\n"), 0);
+	assert_completed_once(10);
+	hold_more(10, 20);
+	fake.control.lock(fake.control.arg);
+	memzbc_device_set_faults(fake.control.dev, &fake.cfg.faults);
+	fake.control.unlock(fake.control.arg);
+	assert_completed_once(20);
+}
+
+/* The kernel keeps the newline that echo wrote, and tells it to the daemon that comes next. */
+static void config_with_a_newline_is_opened(void **state)
+{
+	char *reason = NULL;
+
+	close_and_unload(state);
+	memset(&fake, 0, sizeof(fake));
+	strcpy(fake.cfgstring, "memzbc/zone_size=96M/conv=4\n");
+	assert_int_equal(handler_init(), 0);
+	assert_true(fake.handler->check_config(fake.cfgstring, &reason));
+	assert_int_equal(fake.handler->open(dev, false), 0);
+}
+
+static void lun_has_a_control_socket_while_it_is_open(void **state)
+{
+	assert_string_equal(fake.control_dir, "/run/memzbc");
+	assert_string_equal(fake.control_name, "lun of uio7");
+	assert_string_equal(fake.control_backstore, "user_3/lun of uio7");
+	assert_ptr_equal(fake.control.dev, &fake);
+	assert_int_equal(fake.controls, 1);
+	close_and_unload(state);
+	assert_int_equal(fake.controls, 0);
+	assert_null(fake.control_dir);
+	load_and_open(state);
+}
+
+static void lun_opens_without_a_control_socket(void **state)
+{
+	close_and_unload(state);
+	fake.control_result = -ENOSPC;
+	fake.model_closed = 0;
+	assert_int_equal(handler_init(), 0);
+	assert_int_equal(fake.handler->open(dev, false), 0);
+	assert_non_null(strstr(fake.log, "no socket for you"));
+	fake.handler->close(dev);
+	fake.control_result = 0;
+	fake.uio_result = -EINVAL;
+	assert_int_equal(fake.handler->open(dev, false), 0);
+	assert_int_equal(fake.controls, 0);
 }
 
 static void write_cache_attribute_is_accepted(void **state)
@@ -593,7 +756,12 @@ int main(void)
 		WITH_LUN(serial_is_asked_for_until_it_is_there),
 		WITH_LUN(check_config_names_the_mistake),
 		WITH_LUN(new_size_is_refused),
-		WITH_LUN(new_config_is_refused_the_same_accepted),
+		WITH_LUN(new_geometry_is_refused),
+		WITH_LUN(new_faults_are_taken),
+		WITH_LUN(commands_that_new_faults_let_go_are_announced),
+		WITH_LUN(config_with_a_newline_is_opened),
+		WITH_LUN(lun_has_a_control_socket_while_it_is_open),
+		WITH_LUN(lun_opens_without_a_control_socket),
 		WITH_LUN(write_cache_attribute_is_accepted),
 		cmocka_unit_test(close_hands_the_state_over),
 	};

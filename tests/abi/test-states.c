@@ -22,6 +22,7 @@
 #include <memzbc/lun.h>
 
 #include "states.h"
+#include "uio.h"
 
 static char home[] = "/tmp/memzbc-states-XXXXXX";
 static int remove_result;
@@ -50,7 +51,7 @@ static void make_lun(const char *uio, char *path)
 	char device[64], reason[MEMZBC_REASON_SIZE];
 	uint64_t token;
 
-	snprintf(device, sizeof(device), STATES_UIO_CLASS "/%s", uio);
+	snprintf(device, sizeof(device), UIO_CLASS "/%s", uio);
 	assert_int_equal(mkdir(device, 0755), 0);
 	assert_int_equal(states_locate(uio, path, &token, reason), 0);
 	assert_int_equal(mkdir(path, 0700), 0);
@@ -60,7 +61,7 @@ static void remove_device(const char *uio)
 {
 	char device[64];
 
-	snprintf(device, sizeof(device), STATES_UIO_CLASS "/%s", uio);
+	snprintf(device, sizeof(device), UIO_CLASS "/%s", uio);
 	assert_int_equal(rmdir(device), 0);
 }
 
@@ -70,7 +71,7 @@ static int in_new_directory(void **state)
 	strcpy(home + strlen(home) - 6, "XXXXXX");
 	remove_result = 0;
 	last_line[0] = '\0';
-	return !mkdtemp(home) || chdir(home) < 0 || mkdir(STATES_UIO_CLASS, 0755) < 0;
+	return !mkdtemp(home) || chdir(home) < 0 || mkdir(UIO_CLASS, 0755) < 0;
 }
 
 static int leave_directory(void **state)
@@ -94,10 +95,39 @@ static void state_is_named_after_the_device(void **state)
 	assert_int_equal(st.st_mode & 0777, 0700);
 	assert_int_equal(states_locate("uio3", again, &token, reason), 0);
 	assert_string_equal(first, again);
-	assert_int_equal(stat(STATES_UIO_CLASS "/uio3", &st), 0);
+	assert_int_equal(stat(UIO_CLASS "/uio3", &st), 0);
 	assert_int_equal(token, st.st_ino);
 	assert_int_equal(states_locate("uio4", again, &token, reason), -ENOENT);
 	assert_non_null(strstr(reason, "uio4"));
+}
+
+static void write_name(const char *text)
+{
+	FILE *file = fopen(UIO_CLASS "/uio5/name", "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+/* As the kernel writes it. The name may have anything but a slash. */
+static void backstore_is_in_the_name_of_the_device(void **state)
+{
+	char backstore[UIO_BACKSTORE_SIZE];
+
+	(void)state;
+	assert_int_equal(mkdir(UIO_CLASS "/uio5", 0755), 0);
+	assert_int_equal(uio_backstore("uio5", backstore), -ENOENT);
+	write_name("tcm-user/12/my disk: %s/memzbc/zone_size=96M/conv=4\n");
+	assert_int_equal(uio_backstore("uio5", backstore), 0);
+	assert_string_equal(backstore, "user_12/my disk: %s");
+	write_name("tcm-user/0/z0\n");
+	assert_int_equal(uio_backstore("uio5", backstore), 0);
+	assert_string_equal(backstore, "user_0/z0");
+	write_name("some other device\n");
+	assert_int_equal(uio_backstore("uio5", backstore), -EINVAL);
+	unlink(UIO_CLASS "/uio5/name");
+	rmdir(UIO_CLASS "/uio5");
 }
 
 static void root_that_others_can_write_is_refused(void **state)
@@ -106,13 +136,13 @@ static void root_that_others_can_write_is_refused(void **state)
 	uint64_t token;
 
 	(void)state;
-	assert_int_equal(mkdir(STATES_UIO_CLASS "/uio0", 0755), 0);
+	assert_int_equal(mkdir(UIO_CLASS "/uio0", 0755), 0);
 	assert_int_equal(mkdir(STATES_ROOT, 0700), 0);
 	assert_int_equal(chmod(STATES_ROOT, 0777), 0);
 	assert_int_equal(states_locate("uio0", path, &token, reason), -EPERM);
 	assert_non_null(strstr(reason, STATES_ROOT));
 	assert_int_equal(rmdir(STATES_ROOT), 0);
-	assert_int_equal(symlink(STATES_UIO_CLASS, STATES_ROOT), 0);
+	assert_int_equal(symlink(UIO_CLASS, STATES_ROOT), 0);
 	assert_int_equal(states_locate("uio0", path, &token, reason), -EPERM);
 }
 
@@ -126,9 +156,9 @@ static void leftovers_are_freed_at_start_and_nothing_else(void **state)
 	remove_device("uio1");
 	make_lun("uio2", reused);
 	/* The directory's successor exists before it goes, so that it has another inode. */
-	assert_int_equal(mkdir(STATES_UIO_CLASS "/next", 0755), 0);
+	assert_int_equal(mkdir(UIO_CLASS "/next", 0755), 0);
 	remove_device("uio2");
-	assert_int_equal(rename(STATES_UIO_CLASS "/next", STATES_UIO_CLASS "/uio2"), 0);
+	assert_int_equal(rename(UIO_CLASS "/next", UIO_CLASS "/uio2"), 0);
 	assert_int_equal(mkdir(STATES_ROOT "/uio9", 0700), 0);
 	assert_int_equal(mkdir(STATES_ROOT "/uio9-12x", 0700), 0);
 	assert_int_equal(mkdir(STATES_ROOT "/mine-12", 0700), 0);
@@ -181,6 +211,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_DIRECTORY(state_is_named_after_the_device),
+		IN_DIRECTORY(backstore_is_in_the_name_of_the_device),
 		IN_DIRECTORY(root_that_others_can_write_is_refused),
 		IN_DIRECTORY(leftovers_are_freed_at_start_and_nothing_else),
 		IN_DIRECTORY(deleted_lun_is_freed_soon_after_close),

@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
+/*
+ * One thread serves the control sockets of all LUNs. Its lock covers the lists of LUNs and clients
+ * and is held for short moments only, not while a request is executed.
+ */
+#include <memzbc/control.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "listener.h"
+#include "private.h"
+#include "requests.h"
+#include "text.h"
+
+#define NEVER UINT64_MAX
+#define ACCEPT_PAUSE_MS 1000	/* when there are no file descriptors left */
+#define NO_MEMORY_PAUSE_MS 100
+
+struct client {
+	struct client *next;
+	int fd;
+	int polled;		/* index in server.fds, or -1 */
+	uint64_t deadline;	/* milliseconds: closed then */
+	uint64_t round;		/* when it last had a request executed */
+	bool eof;		/* it sends nothing more */
+	bool last;		/* to be closed once the answer is sent */
+	size_t in_len;
+	char in[MEMZBC_CONTROL_LINE_MAX];
+	char *out;		/* the answer, or NULL; no further request until it is sent */
+	size_t out_len, out_sent;
+};
+
+struct memzbc_control_lun {
+	struct memzbc_control_lun *next;
+	struct memzbc_control_params params;
+	char path[LISTENER_PATH_SIZE];
+	int fd;			/* listens */
+	int polled;
+	unsigned int clients_count;
+	struct client *clients;
+	atomic_bool going;	/* being removed */
+};
+
+static struct {
+	pthread_t thread;
+	bool running, stop;
+	const char *dir;
+	unsigned int idle_ms;
+	int wake;		/* eventfd: something has changed */
+	pthread_mutex_t lock;	/* all below, and above what is not constant */
+	pthread_cond_t executed;
+	struct memzbc_control_lun *luns;
+	struct memzbc_control_lun *busy;	/* a request of it is being executed */
+	uint64_t round;
+	uint64_t changes;	/* of the list of LUNs */
+	uint64_t accept_from;	/* time */
+	struct pollfd *fds;
+	size_t fds_count, fds_room;
+} server = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.executed = PTHREAD_COND_INITIALIZER,
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void wake_thread(void)
+{
+	uint64_t one = 1;
+
+	/* It can only fail when the counter is full, and the thread awake already. */
+	if (write(server.wake, &one, sizeof(one)) < 0)
+		return;
+}
+
+/* ---- clients ---- */
+
+static void close_client(struct memzbc_control_lun *lun, struct client *client)
+{
+	struct client **at = &lun->clients;
+
+	while (*at != client)
+		at = &(*at)->next;
+	*at = client->next;
+	lun->clients_count--;
+	close(client->fd);
+	free(client->out);
+	free(client);
+}
+
+static bool has_line(const struct client *client)
+{
+	return memchr(client->in, '\n', client->in_len);
+}
+
+/* Sends what there is of the answer. Returns false when the client is to be closed. */
+static bool send_answer(struct client *client)
+{
+	while (client->out_sent < client->out_len) {
+		ssize_t sent = send(client->fd, client->out + client->out_sent,
+				    client->out_len - client->out_sent, MSG_NOSIGNAL);
+
+		if (sent < 0)
+			return errno == EAGAIN || errno == EINTR;
+		client->out_sent += (size_t)sent;
+	}
+	free(client->out);
+	client->out = NULL;
+	client->deadline = now_ms() + server.idle_ms;
+	return !client->last;
+}
+
+/* Takes over @answer, which is NULL if there was no memory for it. */
+static bool give_answer(struct client *client, char *answer, size_t len)
+{
+	client->out = answer;
+	client->out_len = len;
+	client->out_sent = 0;
+	return answer && send_answer(client);
+}
+
+/* The rest of the line could be of any length, so there is no next one to find. */
+static bool refuse_line(struct client *client)
+{
+	size_t len;
+	char *answer = request_error("line too long; accepted: at most "
+				     TEXT(MEMZBC_CONTROL_LINE_MAX) " bytes", &len);
+
+	client->last = true;
+	client->in_len = 0;
+	return give_answer(client, answer, len);
+}
+
+/* Reads while there is no whole line. Returns false when the client is to be closed. */
+static bool receive(struct client *client)
+{
+	ssize_t got = recv(client->fd, client->in + client->in_len,
+			   sizeof(client->in) - client->in_len, 0);
+
+	if (got < 0)
+		return errno == EAGAIN || errno == EINTR;
+	if (got == 0)
+		client->eof = true;
+	client->in_len += (size_t)got;
+	if (client->in_len < sizeof(client->in) || has_line(client))
+		return true;
+	return refuse_line(client);
+}
+
+/* Nothing more will come of it. */
+static bool is_through(const struct client *client)
+{
+	return client->eof && !client->out && !has_line(client);
+}
+
+static void refuse_client(int fd)
+{
+	size_t len;
+	char *answer = request_error("too many clients; accepted: at most "
+				     TEXT(MEMZBC_CONTROL_CLIENTS_MAX) " of a LUN", &len);
+
+	if (answer && send(fd, answer, len, MSG_NOSIGNAL) < 0)
+		errno = 0; /* it has left */
+	free(answer);
+	close(fd);
+}
+
+static void accept_client(struct memzbc_control_lun *lun)
+{
+	int fd = accept4(lun->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	struct client *client;
+
+	if (fd < 0) {
+		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+			server.accept_from = now_ms() + ACCEPT_PAUSE_MS;
+		return;
+	}
+	client = lun->clients_count < MEMZBC_CONTROL_CLIENTS_MAX ? calloc(1, sizeof(*client))
+								 : NULL;
+	if (!client) {
+		refuse_client(fd);
+		return;
+	}
+	client->fd = fd;
+	client->deadline = now_ms() + server.idle_ms;
+	client->next = lun->clients;
+	lun->clients = client;
+	lun->clients_count++;
+}
+
+/* ---- the thread ---- */
+
+/* A client whose turn it is in this round, and its LUN; NULL if there is none. */
+static struct client *next_turn(struct memzbc_control_lun **lun)
+{
+	struct client *client;
+
+	for (*lun = server.luns; *lun; *lun = (*lun)->next)
+		for (client = (*lun)->clients; client && !(*lun)->going; client = client->next)
+			if (client->round != server.round && !client->out && has_line(client))
+				return client;
+	return NULL;
+}
+
+/* Cuts the first line off the client's input into @line. */
+static void take_line(struct client *client, char *line)
+{
+	char *end = memchr(client->in, '\n', client->in_len);
+	size_t len = (size_t)(end - client->in);
+
+	memcpy(line, client->in, len);
+	line[len] = '\0';
+	/* A byte that would end the line early makes it one that no request is. */
+	for (char *c = memchr(line, '\0', len); c; c = memchr(c, '\0', len - (size_t)(c - line)))
+		*c = '\1';
+	if (len > 0 && line[len - 1] == '\r')
+		line[len - 1] = '\0';
+	client->in_len -= len + 1;
+	memmove(client->in, end + 1, client->in_len);
+}
+
+static void execute(struct memzbc_control_lun *lun, struct client *client)
+{
+	char line[MEMZBC_CONTROL_LINE_MAX];
+	size_t len;
+	char *answer;
+
+	client->round = server.round;
+	take_line(client, line);
+	server.busy = lun;
+	pthread_mutex_unlock(&server.lock);
+	answer = request_answer(&lun->params, line, &lun->going, &len);
+	pthread_mutex_lock(&server.lock);
+	server.busy = NULL;
+	pthread_cond_broadcast(&server.executed);
+	/* While the LUN was busy it could not be freed, nor its clients. */
+	if (!give_answer(client, answer, len) || is_through(client))
+		close_client(lun, client);
+}
+
+/* One request of each client that has one. Returns whether there are more. */
+static bool execute_round(void)
+{
+	struct memzbc_control_lun *lun;
+	struct client *client;
+
+	server.round++;
+	while ((client = next_turn(&lun)))
+		execute(lun, client);
+	server.round++;
+	return next_turn(&lun);
+}
+
+static int poll_fd(int fd, int events)
+{
+	server.fds[server.fds_count] = (struct pollfd){ .fd = fd, .events = (short)events };
+	return (int)server.fds_count++;
+}
+
+static bool have_room(void)
+{
+	size_t need = 1;
+	struct pollfd *fds;
+
+	for (const struct memzbc_control_lun *lun = server.luns; lun; lun = lun->next)
+		need += 1 + lun->clients_count;
+	if (need <= server.fds_room)
+		return true;
+	fds = realloc(server.fds, need * sizeof(*fds));
+	if (!fds)
+		return false;
+	server.fds = fds;
+	server.fds_room = need;
+	return true;
+}
+
+/* All that may happen next. Returns the time when something is due. */
+static uint64_t collect_events(void)
+{
+	uint64_t due = NEVER;
+	bool accepting = now_ms() >= server.accept_from;
+
+	server.fds_count = 0;
+	poll_fd(server.wake, POLLIN);
+	if (!accepting)
+		due = server.accept_from;
+	for (struct memzbc_control_lun *lun = server.luns; lun; lun = lun->next) {
+		lun->polled = poll_fd(lun->fd, accepting ? POLLIN : 0);
+		for (struct client *client = lun->clients; client; client = client->next) {
+			bool waits = has_line(client) || client->eof;
+			int events = client->out ? POLLOUT : waits ? 0 : POLLIN;
+
+			client->polled = poll_fd(client->fd, events);
+			if (client->deadline < due)
+				due = client->deadline;
+		}
+	}
+	return due;
+}
+
+static bool handle_client(struct client *client, short events)
+{
+	if (now_ms() >= client->deadline)
+		return false;
+	if (events & POLLOUT && client->out && !send_answer(client))
+		return false;
+	if (events & POLLIN && !receive(client))
+		return false;
+	/* With the other side gone, nothing else would tell that an answer cannot be sent. */
+	if (events & (POLLERR | POLLHUP) && client->out)
+		return false;
+	return !is_through(client);
+}
+
+static void handle_events(void)
+{
+	struct client *client, *next;
+
+	for (struct memzbc_control_lun *lun = server.luns; lun; lun = lun->next) {
+		for (client = lun->clients; client; client = next) {
+			next = client->next;
+			if (!handle_client(client, server.fds[client->polled].revents))
+				close_client(lun, client);
+		}
+		if (server.fds[lun->polled].revents & POLLIN)
+			accept_client(lun);
+	}
+}
+
+static int timeout_until(uint64_t due)
+{
+	uint64_t now = now_ms();
+
+	if (due == NEVER)
+		return -1;
+	if (due <= now)
+		return 0;
+	return due - now < INT_MAX ? (int)(due - now) : INT_MAX;
+}
+
+/* What may happen next, waited for and dealt with. Called with the lock held. */
+static void wait_and_handle(bool more)
+{
+	uint64_t due, changes = server.changes, count;
+	size_t fds;
+	int timeout;
+
+	if (!have_room()) {
+		pthread_mutex_unlock(&server.lock);
+		poll(NULL, 0, NO_MEMORY_PAUSE_MS);
+		pthread_mutex_lock(&server.lock);
+		return;
+	}
+	due = collect_events();
+	timeout = more ? 0 : timeout_until(due);
+	fds = server.fds_count;
+	pthread_mutex_unlock(&server.lock);
+	poll(server.fds, fds, timeout);
+	if (read(server.wake, &count, sizeof(count)) < 0)
+		count = 0;
+	pthread_mutex_lock(&server.lock);
+	/* After a change the events may be those of other files. */
+	if (changes == server.changes)
+		handle_events();
+}
+
+static void *control_thread(void *arg)
+{
+	pthread_mutex_lock(&server.lock);
+	while (!server.stop)
+		wait_and_handle(execute_round());
+	pthread_mutex_unlock(&server.lock);
+	return arg;
+}
+
+/* ---- for the plugin ---- */
+
+static int start_thread(void)
+{
+	sigset_t all, before;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(&server.thread, NULL, control_thread, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -err;
+}
+
+int memzbc_control_start(const char *dir, unsigned int idle_ms, char *reason)
+{
+	int err = private_directory(dir, reason);
+
+	if (err)
+		return err;
+	server.dir = dir;
+	server.idle_ms = idle_ms ? idle_ms : MEMZBC_CONTROL_IDLE_MS;
+	server.stop = false;
+	server.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	err = server.wake < 0 ? -errno : start_thread();
+	if (err) {
+		snprintf(reason, MEMZBC_REASON_SIZE, "no thread for control sockets: %s",
+			 strerror(-err));
+		if (server.wake >= 0)
+			close(server.wake);
+		return err;
+	}
+	server.running = true;
+	return 0;
+}
+
+void memzbc_control_stop(void)
+{
+	if (!server.running)
+		return;
+	pthread_mutex_lock(&server.lock);
+	server.stop = true;
+	pthread_mutex_unlock(&server.lock);
+	wake_thread();
+	pthread_join(server.thread, NULL);
+	close(server.wake);
+	free(server.fds);
+	server.fds = NULL;
+	server.fds_room = 0;
+	server.running = false;
+}
+
+static void free_lun(struct memzbc_control_lun *lun)
+{
+	free((char *)lun->params.name);
+	free((char *)lun->params.backstore);
+	free(lun);
+}
+
+static struct memzbc_control_lun *new_lun(const struct memzbc_control_params *params)
+{
+	struct memzbc_control_lun *lun = calloc(1, sizeof(*lun));
+
+	if (!lun)
+		return NULL;
+	lun->params = *params;
+	lun->params.name = strdup(params->name);
+	lun->params.backstore = strdup(params->backstore);
+	if (lun->params.name && lun->params.backstore)
+		return lun;
+	free_lun(lun);
+	return NULL;
+}
+
+int memzbc_control_add(const struct memzbc_control_params *params,
+		       struct memzbc_control_lun **out, char *reason)
+{
+	struct memzbc_control_lun *lun;
+
+	*out = NULL;
+	if (!server.running) {
+		snprintf(reason, MEMZBC_REASON_SIZE, "there is no thread for control sockets");
+		return -ESRCH;
+	}
+	lun = new_lun(params);
+	if (!lun) {
+		snprintf(reason, MEMZBC_REASON_SIZE, "no memory for a control socket");
+		return -ENOMEM;
+	}
+	lun->fd = listener_open(server.dir, params->name, params->backstore, lun->path, reason);
+	if (lun->fd < 0) {
+		int err = lun->fd;
+
+		free_lun(lun);
+		return err;
+	}
+	pthread_mutex_lock(&server.lock);
+	lun->next = server.luns;
+	server.luns = lun;
+	server.changes++;
+	pthread_mutex_unlock(&server.lock);
+	wake_thread();
+	*out = lun;
+	return 0;
+}
+
+void memzbc_control_remove(struct memzbc_control_lun *lun)
+{
+	struct memzbc_control_lun **at = &server.luns;
+
+	if (!lun)
+		return;
+	atomic_store(&lun->going, true);
+	pthread_mutex_lock(&server.lock);
+	while (server.busy == lun)
+		pthread_cond_wait(&server.executed, &server.lock);
+	while (*at != lun)
+		at = &(*at)->next;
+	*at = lun->next;
+	server.changes++;
+	while (lun->clients)
+		close_client(lun, lun->clients);
+	listener_close(lun->fd, lun->path);
+	pthread_mutex_unlock(&server.lock);
+	wake_thread();
+	free_lun(lun);
+}
