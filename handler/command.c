@@ -25,7 +25,7 @@
 #define ZONE_OUT_USAGE { ZBC_OUT, 0, B8, 0, 0, 0xff, 0xff, 0x01, 0 }
 
 /* In ascending order of opcode and service action, as REPORT SUPPORTED OPERATION CODES lists. */
-const struct command command_table[] = {
+const struct command command_table[COMMANDS] = {
 	{ TEST_UNIT_READY, NO_SA, 6, MEDIUM, C_OTHER, { 0 }, spc_test_unit_ready },
 	{ REQUEST_SENSE, NO_SA, 6, 0, C_OTHER, { 0, 0x01, 0, 0, 0xff, 0 }, spc_request_sense },
 	{ READ_6, NO_SA, 6, MEDIUM, C_READ, { 0, 0x1f, 0xff, 0xff, 0xff, 0 }, sbc_read },
@@ -76,14 +76,12 @@ const struct command command_table[] = {
 	{ VERIFY_12, NO_SA, 12, MEDIUM, C_READ, { 0, DPO_BYTCHK, B4, B4, GROUP, 0 }, sbc_verify },
 };
 
-const size_t command_table_len = sizeof(command_table) / sizeof(command_table[0]);
-
 /* Index of an opcode's first entry, plus one; 0 for an opcode without any. */
 static uint8_t first_entry[256];
 
 __attribute__((constructor)) static void index_command_table(void)
 {
-	for (size_t i = command_table_len; i > 0; i--)
+	for (size_t i = COMMANDS; i > 0; i--)
 		first_entry[command_table[i - 1].opcode] = (uint8_t)i;
 }
 
@@ -93,7 +91,7 @@ static const struct command *find_command(const uint8_t *cdb, bool *known)
 	size_t i = first_entry[cdb[0]];
 
 	*known = i > 0;
-	for (; i > 0 && i <= command_table_len && command_table[i - 1].opcode == cdb[0]; i++) {
+	for (; i > 0 && i <= COMMANDS && command_table[i - 1].opcode == cdb[0]; i++) {
 		const struct command *c = &command_table[i - 1];
 
 		if (c->service_action == NO_SERVICE_ACTION ||
@@ -115,7 +113,9 @@ struct command_info command_info(const uint8_t *cdb)
 {
 	bool known;
 	const struct command *c = find_command(cdb, &known);
-	struct command_info info = { .class = c ? c->class : MEMZBC_CLASS_OTHER };
+	struct command_info info = {
+		.command = c, .class = c ? c->class : MEMZBC_CLASS_OTHER,
+	};
 
 	switch (info.class) {
 	case MEMZBC_CLASS_OTHER:
@@ -132,6 +132,17 @@ struct command_info command_info(const uint8_t *cdb)
 	return info;
 }
 
+/*
+ * Bits of byte 1 that are nobody's to refuse. SCSI-2 had the LUN in the upper three, and Linux puts
+ * it there in the first INQUIRY to a target, before it can know that the target is newer.
+ */
+static uint8_t tolerated(const struct command *c)
+{
+	if (c->service_action != NO_SERVICE_ACTION)
+		return SERVICE_ACTION_MASK;
+	return c->opcode == INQUIRY ? 0xe0 : 0;
+}
+
 /* Any bit that the command does not evaluate must be zero: SPC-5 4.2.5. */
 static uint8_t check_reserved(struct memzbc_lun *lun, struct memzbc_cmd *cmd,
 			      const struct command *c)
@@ -139,8 +150,8 @@ static uint8_t check_reserved(struct memzbc_lun *lun, struct memzbc_cmd *cmd,
 	for (uint8_t i = 1; i < c->cdb_len; i++) {
 		uint8_t usage = c->usage[i];
 
-		if (i == 1 && c->service_action != NO_SERVICE_ACTION)
-			usage |= SERVICE_ACTION_MASK;
+		if (i == 1)
+			usage |= tolerated(c);
 		if (cmd->cdb[i] & ~usage) {
 			unsigned int bits = (unsigned int)(cmd->cdb[i] & ~usage);
 
@@ -157,6 +168,7 @@ uint8_t memzbc_lun_execute(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 	uint8_t status;
 
 	cmd->receipt = NO_RECEIPT;
+	cmd->resent = false;
 	if (!known)
 		return sense_set(lun, cmd, ILLEGAL_REQUEST, ASC_INVALID_OPCODE);
 	if (!c)

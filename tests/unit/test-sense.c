@@ -145,7 +145,7 @@ static const struct reserved reserved[] = {
 	{ REQUEST_SENSE, 0, { 0xfe, 0xff, 0xff } },
 	{ READ_6, 0, { 0xe0 } },
 	{ WRITE_6, 0, { 0xe0 } },
-	{ INQUIRY, 0, { 0xfe } },
+	{ INQUIRY, 0, { 0x1e } },	/* bits 7 to 5 were the LUN in SCSI-2 */
 	{ MODE_SELECT_6, 0, { 0xec, 0xff, 0xff } },
 	{ MODE_SENSE_6, 0, { 0xf7 } },
 	{ START_STOP_UNIT, 0, { 0xfe, 0xff, 0xf0, 0x08 } },
