@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import sys
 from dataclasses import asdict
 from typing import Any, Callable, NoReturn, TypeVar
 
-from . import keys, scsi
-from .show import list_row, login_commands, lun_data, say, table, zone_data, zone_row
+from . import keys, live, scsi
+from .show import (
+    list_row,
+    login_commands,
+    lun_data,
+    print_result,
+    say,
+    table,
+    zone_data,
+    zone_row,
+)
 from .units import (
     DEFAULT_PORT,
     MemzbcError,
@@ -49,11 +57,6 @@ def typed(parse: Callable[[str], Result]) -> Callable[[str], Result]:
             raise argparse.ArgumentTypeError(str(error)) from None
 
     return convert
-
-
-def show(args: argparse.Namespace, data: Any, text: str) -> None:
-    """Prints a result: DATA as JSON when asked for, else TEXT."""
-    print(json.dumps(data, indent=2) if args.json else text)
 
 
 def need_root() -> None:
@@ -122,7 +125,7 @@ def create(args: argparse.Namespace) -> int:
     rows = [["size", format_size(lun.size)], ["config", f"memzbc/{config}"]]
     rows += where_rows(args, export, logins)
     data = lun_data(lun) | {"login": logins, "warnings": warnings}
-    show(args, data, f"{args.name}\n" + table([["", *row] for row in rows]))
+    print_result(args, data, f"{args.name}\n" + table([["", *row] for row in rows]))
     for warning in warnings:
         say(f"warning: {warning}")
     return 0
@@ -139,19 +142,8 @@ def list_luns(args: argparse.Namespace) -> int:
         uses = lio.uses_of_lun(lun)
         data.append(lun_data(lun) | {"uses": uses})
         rows.append(list_row(lun, data[-1], uses))
-    show(args, data, table(rows) if data else "no LUN ('memzbc create' makes one)")
+    print_result(args, data, table(rows) if data else "no LUN ('memzbc create' makes one)")
     return 0
-
-
-def existing(name: str) -> Any:
-    """The LUN called NAME. Raises MemzbcError when there is none."""
-    from . import lio
-
-    lun = lio.find(name)
-    if lun:
-        return lun
-    names = ", ".join(other.name for other in lio.find_all()) or "none"
-    raise MemzbcError(f"no LUN '{name}' (there is: {names})")
 
 
 def sg_node_of(lun: Any) -> str:
@@ -174,8 +166,10 @@ def sg_node_of(lun: Any) -> str:
 
 def zones(args: argparse.Namespace) -> int:
     """memzbc zones"""
+    from . import lio
+
     need_root()
-    lun = existing(args.name)
+    lun = lio.existing(args.name)
     data: list[dict[str, Any]] = []
     count = 0
     for zone in scsi.report_zones(sg_node_of(lun)):
@@ -185,7 +179,7 @@ def zones(args: argparse.Namespace) -> int:
         count += not gap
     head = ["ZONE", "TYPE", "CONDITION", "START LBA", "LENGTH", "WRITE POINTER"]
     result = {"name": lun.name, "block_size": lun.block_size, "zones": data}
-    show(args, result, table([head, *map(zone_row, data)]))
+    print_result(args, result, table([head, *map(zone_row, data)]))
     return 0
 
 
@@ -219,7 +213,7 @@ def delete(args: argparse.Namespace) -> int:
     with lio.locked():
         lun = lio.find(args.name)
         if not lun and not lio.leftover_targets(args.name):
-            existing(args.name)
+            lio.existing(args.name)
         if lun:
             uses = "".join(f"\n    {use}" for use in lio.uses_of_lun(lun))
             if uses:
@@ -231,7 +225,7 @@ def delete(args: argparse.Namespace) -> int:
             raise MemzbcError(f"LUN '{args.name}' is not wholly removed: {error}") from error
     for what in kept:
         say(f"left in place: {what}")
-    show(args, {"name": args.name, "deleted": True, "left": kept}, f"{args.name} deleted")
+    print_result(args, {"name": args.name, "deleted": True, "left": kept}, f"{args.name} deleted")
     return 0
 
 
@@ -248,12 +242,12 @@ def help_keys(args: argparse.Namespace) -> int:
             f"config keys (KEY=VALUE; sizes take K, M, G, T, powers of 1024):\n{table(rows)}\n\n"
             "'memzbc help KEY' tells all of one key, 'memzbc COMMAND --help' all of a command."
         )
-        show(args, [asdict(key) for key in known.values()], text)
+        print_result(args, [asdict(key) for key in known.values()], text)
         return 0
     if args.key not in known:
         raise MemzbcError(f"no key '{args.key}'; the keys are: {', '.join(known)}")
     fields = asdict(known[args.key])
-    show(args, fields, table([[name, value] for name, value in fields.items() if value]))
+    print_result(args, fields, table([[name, value] for name, value in fields.items() if value]))
     return 0
 
 
@@ -307,6 +301,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_create_arguments(command("create", create, "make a LUN; starts tcmu-runner if need be"))
     command("list", list_luns, "list the LUNs")
     command("zones", zones, "show the zones of a LUN").add_argument("name", metavar="NAME")
+    live.add_commands(command)
     command("delete", delete, "delete a LUN and its data").add_argument("name", metavar="NAME")
     show_help = command("help", help_keys, "explain the config keys")
     show_help.add_argument("key", metavar="KEY", nargs="?")

@@ -178,6 +178,15 @@ def find(name: str) -> Lun | None:
     return None
 
 
+def existing(name: str) -> Lun:
+    """The LUN called NAME. Raises MemzbcError when there is none."""
+    lun = find(name)
+    if lun:
+        return lun
+    names = ", ".join(other.name for other in find_all()) or "none"
+    raise MemzbcError(f"no LUN '{name}' (there is: {names})")
+
+
 def any_user_backstore() -> bool:
     """Whether tcmu-runner serves any LUN, of whatever handler."""
     return any(CONFIGFS.glob("core/user_*/*/"))

@@ -2,6 +2,7 @@
 """How LUNs look in what memzbc prints: as JSON, and in words."""
 from __future__ import annotations
 
+import argparse
 import ipaddress
 import json
 import subprocess
@@ -17,6 +18,11 @@ LOCALHOST = ipaddress.ip_address("127.0.0.1")
 def say(text: str) -> None:
     """Tells something beside the result, on standard error."""
     print(f"memzbc: {text}", file=sys.stderr)
+
+
+def print_result(args: argparse.Namespace, data: Any, text: str) -> None:
+    """Prints a result: DATA as JSON when asked for, else TEXT."""
+    print(json.dumps(data, indent=2) if args.json else text)
 
 
 def table(rows: list[list[str]]) -> str:
