@@ -4,7 +4,6 @@
  */
 #include "keytable.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

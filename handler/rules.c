@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 #include "rules.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include <memzbc/config.h>
 #include <memzbc/scsi.h>
@@ -275,7 +273,6 @@ int rules_parse(struct memzbc_faults *faults, struct span text, char *reason)
 {
 	int err = 0;
 
-	memset(faults->error, 0, sizeof(faults->error));
 	faults->error_rules = 0;
 	if (!text.len || span_is(text, "off"))
 		return 0;
