@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 #
-# memzbc that is stopped in the middle leaves nothing; what a killed one left, and a LUN whose daemon
-# is dead, can be deleted; a LUN's memory is given back.
+# memzbc that is stopped in the middle leaves nothing; what a killed one left can be deleted, and so
+# can a LUN whose daemon is dead; a LUN's memory is given back.
 
 # shellcheck source=tests/e2e/lib.sh
 source tests/e2e/lib.sh

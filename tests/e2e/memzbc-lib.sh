@@ -8,6 +8,11 @@ listing() {
 	find "$TARGET" -mindepth 2 -maxdepth 2 | sort
 }
 
+# backstores: print the names of the backstores, one a line.
+backstores() {
+	find "$TARGET/core" -mindepth 2 -maxdepth 2 -path '*/user_*' -type d -printf '%f\n' | sort
+}
+
 # json EXPRESSION: print a Python expression of the JSON value `d` in OUTPUT.
 json() {
 	/usr/bin/python3 -c "import json, sys; d = json.load(sys.stdin); print($1)" <<<"$OUTPUT"

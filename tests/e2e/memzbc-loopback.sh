@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 #
-# memzbc makes a LUN where nothing runs yet, shows it and its zones, keeps it while it is in use, and
-# deletes it without a trace.
+# memzbc makes a LUN where nothing runs yet, shows it and its zones, keeps it while it is in use,
+# and deletes it without a trace.
 
 # shellcheck source=tests/e2e/lib.sh
 source tests/e2e/lib.sh
@@ -35,7 +35,7 @@ expect_eq max_sectors_kb 1024 "$(<"/sys/block/${DISK#/dev/}/queue/max_sectors_kb
 
 note "list, as text and as JSON"
 expect_status 0 memzbc list
-expect_match "list" "z0 +2G +16 x 128M +hm .*$DISK $SG +no +memzbc/zone_size=128M/zone_cap=96M/conv=2" \
+expect_match "list" "z0 +2G +16 x 128M +hm .*$DISK $SG +no +memzbc/zone_size=128M/zone_cap=96M" \
 	"$OUTPUT"
 expect_status 0 memzbc list --json
 expect_eq "name, size, block size" "z0 2147483648 512" \
@@ -45,7 +45,8 @@ expect_eq "nodes" "$DISK $SG" \
 
 note "zones: the gap of a zone has no number"
 expect_status 0 memzbc zones z0
-expect_match "conventional zone" $'\n1 +conventional +not write pointer +0x40000 +0x40000 +-\n' "$OUTPUT"
+expect_match "conventional zone" $'\n1 +conventional +not write pointer +0x40000 +0x40000 +-\n' \
+	"$OUTPUT"
 expect_match "sequential zone" \
 	$'\n2 +sequential write required +empty +0x80000 +0x30000 +0x80000\n' "$OUTPUT"
 expect_match "gap" $'\n- +gap +not write pointer +0xb0000 +0x10000 +-\n' "$OUTPUT"

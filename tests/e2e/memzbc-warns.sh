@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 #
-# A LUN that stock Linux refuses as /dev/sdX: memzbc says so once when it makes it, with the way out;
-# the kernel does refuse, the generic node works, and the way out is one.
+# A LUN that stock Linux refuses as /dev/sdX: memzbc says so once when it makes it, with the way
+# out; the kernel does refuse, the generic node works, and the way out is one.
 
 # shellcheck source=tests/e2e/lib.sh
 source tests/e2e/lib.sh
@@ -25,8 +25,8 @@ expect_match "kernel log" "${DISK#/dev/}.* not a power of two" "$(dmesg)"
 cdb16 8a $((2 * 96 << 11)) 8
 sg_raw --send=4096 --infile=/dev/zero "$SG" "${CDB[@]}" || fail "$SG does not work"
 expect_status 0 memzbc zones odd
-expect_match "zones" $'\n2 +sequential write required +implicitly opened +0x60000 +0x30000 +0x60008\n' \
-	"$OUTPUT"
+expect_match "zones" \
+	$'\n2 +sequential write required +implicitly opened +0x60000 +0x30000 +0x60008\n' "$OUTPUT"
 
 note "the way out"
 make_lun even --size 1G zone_size=128M zone_cap=96M conv=2

@@ -10,16 +10,11 @@ source tests/e2e/memzbc-lib.sh
 
 WWN=naa.50014050000000a1
 
-# backstores: print the names of the backstores.
-backstores() {
-	find "$TARGET"/core/user_* -mindepth 1 -maxdepth 1 -type d -printf '%f ' 2>/dev/null || true
-}
-
 # refused CFGSTRING REASON: targetcli does not make a LUN of it, and shows the plugin's reason.
 refused() {
 	expect_status 1 targetcli /backstores/user:memzbc create name=bad size=4G "cfgstring=$1"
 	expect_match "targetcli on '$1'" "$2" "$OUTPUT"
-	expect_eq "backstores" "z0 " "$(backstores)"
+	expect_eq "backstores" z0 "$(backstores)"
 }
 
 # shellcheck disable=SC2119  # it takes options of tcmu-runner
@@ -49,13 +44,14 @@ note "what only shows with the size is refused when the LUN opens"
 expect_status 1 targetcli /backstores/user:memzbc create name=bad size=1G cfgstring=conv=9
 expect_match "targetcli" "creation failed" "$OUTPUT"
 expect_match "log" "conv=9 and conv_end=0: no sequential zone" "$(<"$RUNNER_LOG")"
-expect_eq "backstores" "z0 " "$(backstores)"
+expect_eq "backstores" z0 "$(backstores)"
 
 note "memzbc shows it, and deletes it but for the target that it did not make"
 expect_status 0 memzbc list
 expect_match "list" "z0 +4G +43 x 96M +hm +loopback:$WWN +/dev/sda /dev/sg0 +no " "$OUTPUT"
 expect_status 0 memzbc zones z0
-expect_match "zones" $'\n42 +sequential write required +empty +0x7e0000 +0x20000 +0x7e0000' "$OUTPUT"
+expect_match "zones" $'\n42 +sequential write required +empty +0x7e0000 +0x20000 +0x7e0000' \
+	"$OUTPUT"
 expect_status 0 memzbc delete z0
 expect_match "note" "left in place: loopback target $WWN" "$OUTPUT"
 expect_eq "backstores" "" "$(backstores)"
