@@ -84,6 +84,11 @@ bool mode_d_sense(const struct memzbc_lun *lun)
 	return current(lun)[CONTROL + 2] & MODE_D_SENSE;
 }
 
+bool mode_write_cache(const struct memzbc_lun *lun)
+{
+	return current(lun)[CACHING + 2] & MODE_WCE;
+}
+
 bool mode_write_protected(const struct memzbc_lun *lun)
 {
 	return current(lun)[CONTROL + 4] & MODE_SWP;

@@ -98,18 +98,21 @@ static void raise_to(uint32_t *maximum, uint32_t value)
 		*maximum = value;
 }
 
-/*
- * The one place where an SWR zone changes. @offset is the write pointer relative to the zone's
- * start. The store releases: whoever sees the write pointer sees the data below it.
- */
+/* @offset is the write pointer relative to the zone's start. Whoever sees it sees the data below. */
+static void store_state(struct memzbc_lun *lun, uint32_t slot, uint8_t condition, uint64_t offset)
+{
+	atomic_store_explicit(&lun->store.table->zones[slot].state,
+			      (uint64_t)condition << CONDITION_SHIFT | offset,
+			      memory_order_release);
+}
+
+/* The one place where an SWR zone changes. */
 static void zone_set(struct memzbc_lun *lun, uint32_t slot, uint8_t condition, uint64_t offset)
 {
 	uint8_t from = state_condition(load_state(lun, slot));
 	struct zones *zs = &lun->zones;
 
-	atomic_store_explicit(&lun->store.table->zones[slot].state,
-			      (uint64_t)condition << CONDITION_SHIFT | offset,
-			      memory_order_release);
+	store_state(lun, slot, condition, offset);
 	if (from == ZONE_IMP_OPEN)
 		unlink_implicit(zs, slot);
 	if (condition == ZONE_IMP_OPEN)
@@ -167,14 +170,60 @@ void zone_finish(struct memzbc_lun *lun, const struct zone *z)
 	zone_set(lun, z->slot, ZONE_FULL, z->len);
 }
 
+/* If the memory cannot be given back, the blocks are above the write pointer all the same. */
+static void discard_from(struct memzbc_lun *lun, const struct zone *z, uint64_t offset)
+{
+	store_discard(&lun->store, (z->start + offset) * lun->cfg.lba_size,
+		      (z->len - offset) * lun->cfg.lba_size);
+}
+
 void zone_reset(struct memzbc_lun *lun, const struct zone *z)
 {
 	if (zone_condition(lun, z) == ZONE_EMPTY)
 		return;
 	resend_forget(lun, z);
 	zone_set(lun, z->slot, ZONE_EMPTY, 0);
-	/* If the memory cannot be given back, the blocks are above the write pointer all the same. */
-	store_discard(&lun->store, z->start * lun->cfg.lba_size, z->len * lun->cfg.lba_size);
+	discard_from(lun, z, 0);
+}
+
+uint8_t zone_resting_condition(const struct zone *z, uint64_t offset)
+{
+	if (offset == 0)
+		return ZONE_EMPTY;
+	return offset == z->len ? ZONE_FULL : ZONE_CLOSED;
+}
+
+uint64_t zone_pointer_offset(const struct memzbc_lun *lun, const struct zone *z)
+{
+	return zone_offset(lun, z->slot);
+}
+
+void zone_move(struct memzbc_lun *lun, const struct zone *z, uint8_t condition, uint64_t offset)
+{
+	uint64_t before = zone_offset(lun, z->slot);
+
+	if (offset > before)
+		discard_from(lun, z, before);
+	/* Writes that were executed and come again may no longer be taken as done. */
+	if (offset < before)
+		resend_forget(lun, z);
+	zone_set(lun, z->slot, condition, offset);
+	if (offset < before)
+		discard_from(lun, z, offset);
+}
+
+void zone_set_conventional(struct memzbc_lun *lun, const struct zone *z, uint8_t condition)
+{
+	store_state(lun, z->slot, condition, 0);
+}
+
+void zones_close_all(struct memzbc_lun *lun)
+{
+	for (uint32_t slot = lun->geo.first_seq; slot < lun->geo.end_seq && all_open(lun); slot++) {
+		struct zone z = geometry_slot_zone(&lun->geo, slot);
+
+		zone_close(lun, &z);
+	}
 }
 
 void zone_written(struct memzbc_lun *lun, const struct zone *z, uint64_t blocks)

@@ -77,6 +77,20 @@ void zone_finish(struct memzbc_lun *lun, const struct zone *z);
 void zone_reset(struct memzbc_lun *lun, const struct zone *z);
 
 /*
+ * The write pointer moves without a command, to @offset blocks from the zone's start, and the zone
+ * gets this condition. What is above it, or newly below it, is unwritten: zeros.
+ */
+void zone_move(struct memzbc_lun *lun, const struct zone *z, uint8_t condition, uint64_t offset);
+/* READ ONLY, OFFLINE or NOT WRITE POINTER. */
+void zone_set_conventional(struct memzbc_lun *lun, const struct zone *z, uint8_t condition);
+/* Its condition when it is not open: EMPTY, CLOSED or FULL, by the write pointer. */
+uint8_t zone_resting_condition(const struct zone *z, uint64_t offset);
+/* Blocks between the start of an SWR zone and its write pointer, also if it is not shown. */
+uint64_t zone_pointer_offset(const struct memzbc_lun *lun, const struct zone *z);
+/* All open zones become CLOSED or EMPTY. */
+void zones_close_all(struct memzbc_lun *lun);
+
+/*
  * At the end of a command that opened zones: close as many of the implicitly opened zones, least
  * recently written first, as exceed the limit. Not earlier, or OPEN ZONE with ALL would open what
  * was closed for it. Also brings the maxima of the statistics up to date.
