@@ -19,25 +19,23 @@ static uint64_t seek_time(struct memzbc_device *dev, const struct request *rq)
 	uint64_t distance = lba > head ? lba - head : head - lba;
 	double share = (double)distance / (double)dev->lun->geo.capacity;
 
-	dev->head = lba + rq->info.x.blocks;
+	dev->head = lba + rq->moved;
 	return (uint64_t)(sqrt(share) * (double)dev->faults.seek);
 }
 
 uint64_t delay_of(struct memzbc_device *dev, const struct request *rq)
 {
 	const struct memzbc_faults *faults = &dev->faults;
-	bool moves_data = rq->info.class == MEMZBC_CLASS_READ ||
-			  rq->info.class == MEMZBC_CLASS_WRITE;
 	uint64_t ns = faults->delay[rq->info.class];
 
-	if (!moves_data)
+	if (!moves_data(rq) || !rq->moved)
 		return ns;
 	if (faults->rate) {
-		uint64_t bytes = rq->info.x.blocks * dev->lun->cfg.lba_size;
+		uint64_t bytes = rq->moved * dev->lun->cfg.lba_size;
 
 		ns += (uint64_t)((unsigned __int128)bytes * NS_PER_S / faults->rate);
 	}
-	if (faults->seek && rq->zone.slot != NO_SLOT)
+	if (faults->seek)
 		ns += seek_time(dev, rq);
 	return ns;
 }

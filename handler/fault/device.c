@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <memzbc/scsi.h>
+
 #include "stage.h"
 
 /* Different sequences from one seed. */
@@ -55,6 +57,8 @@ static struct request_list *stage_list(struct memzbc_device *dev, enum stage sta
 		return &dev->reordered;
 	case STAGE_HOLD:
 		return &dev->held;
+	case STAGE_ANSWER:
+		return &dev->answers;
 	default:
 		return NULL;
 	}
@@ -105,24 +109,30 @@ void device_execute(struct memzbc_device *dev, struct request *rq)
 /* Those who waited for what @rq did. */
 static void wake(struct memzbc_device *dev, const struct request *rq)
 {
-	bool write = rq->info.class == MEMZBC_CLASS_WRITE;
-
-	if (write && rq->zone.slot != NO_SLOT)
-		reorder_write_executed(dev, rq);
-	if (write || rq->info.class == MEMZBC_CLASS_ZONE)
-		hold_wake(dev, rq->zone.slot, write);
+	/* It may have been for several zones, or all. */
+	if (rq->info.class == MEMZBC_CLASS_ZONE)
+		hold_wake(dev, NO_SLOT, false);
+	if (rq->info.class != MEMZBC_CLASS_WRITE || rq->zone.slot == NO_SLOT ||
+	    rq->zone.type == ZONE_TYPE_GAP)
+		return;
+	reorder_write_executed(dev, rq);
+	hold_wake(dev, rq->zone.slot, true);
 }
 
 static void execute(struct memzbc_device *dev, struct request *rq)
 {
 	const struct memzbc_error_rule *rule = error_hits(dev, rq);
-	uint64_t ns = delay_of(dev, rq);
+	uint64_t ns;
 
 	if (rule)
 		rq->status = error_execute(dev, rq, rule);
 	else
 		rq->status = memzbc_lun_execute(dev->lun, &rq->cmd);
-	if (rule && rule->kind == MEMZBC_ERROR_DROP)
+	if (rq->status == SAM_STAT_GOOD)
+		rq->moved = rq->info.x.blocks;
+	ns = delay_of(dev, rq);
+	rq->dropped = rule && rule->kind == MEMZBC_ERROR_DROP;
+	if (rq->dropped)
 		ns += rule->time;
 	wake(dev, rq);
 	if (ns)
@@ -183,6 +193,7 @@ static void describe(struct memzbc_device *dev, struct request *rq, struct memzb
 		.info = command_info(cmd->cdb),
 		.zone.slot = NO_SLOT,
 	};
+	rq->cmd.receipt = NO_RECEIPT;
 	if (rq->info.has_range && rq->info.x.lba < dev->lun->geo.capacity)
 		rq->zone = geometry_zone(&dev->lun->geo, rq->info.x.lba);
 }
@@ -264,6 +275,27 @@ static bool any_delay(const struct memzbc_faults *faults)
 	return faults->rate || faults->seek;
 }
 
+static bool any_drop(const struct memzbc_faults *faults)
+{
+	for (uint32_t i = 0; i < faults->error_rules; i++)
+		if (faults->error[i].kind == MEMZBC_ERROR_DROP)
+			return true;
+	return false;
+}
+
+/* Answers that only wait because of what is now off. */
+static void release_answers(struct memzbc_device *dev)
+{
+	bool delay = any_delay(&dev->faults), drop = any_drop(&dev->faults);
+	struct request *rq, *next;
+
+	for (rq = dev->answers.first; rq; rq = next) {
+		next = rq->next;
+		if (rq->dropped ? !drop : !delay)
+			expire(dev, rq);
+	}
+}
+
 int memzbc_device_set_faults(struct memzbc_device *dev, const struct memzbc_faults *faults)
 {
 	lun_set_faults(dev->lun, faults);
@@ -280,6 +312,7 @@ int memzbc_device_set_faults(struct memzbc_device *dev, const struct memzbc_faul
 		release_list(dev, &dev->reordered);
 	if (!faults->hold)
 		release_list(dev, &dev->held);
+	release_answers(dev);
 	arm(dev);
 	return 0;
 }

@@ -14,10 +14,15 @@
 
 static bool touches(const struct memzbc_error_rule *rule, const struct command_info *info)
 {
+	uint64_t blocks = info->x.blocks;
+
 	if (!rule->has_range)
 		return true;
-	return info->has_range && info->x.blocks > 0 && info->x.lba <= rule->last &&
-	       info->x.lba + (info->x.blocks - 1) >= rule->first;
+	/* SYNCHRONIZE CACHE: up to the end. */
+	if (info->class == MEMZBC_CLASS_SYNC && blocks == 0)
+		blocks = UINT64_MAX - info->x.lba;
+	return info->has_range && blocks > 0 && info->x.lba <= rule->last &&
+	       info->x.lba + (blocks - 1) >= rule->first;
 }
 
 static bool matches(const struct memzbc_error_rule *rule, const struct request *rq)
@@ -29,6 +34,10 @@ static bool matches(const struct memzbc_error_rule *rule, const struct request *
 	if (rule->opcode >= 0 && cdb[0] != rule->opcode)
 		return false;
 	if (rule->service_action >= 0 && (cdb[1] & SERVICE_ACTION_MASK) != rule->service_action)
+		return false;
+	/* What is no longer than the part that is done is done. */
+	if (rule->kind == MEMZBC_ERROR_PARTIAL && moves_data(rq) &&
+	    rq->info.x.blocks <= rule->blocks)
 		return false;
 	return touches(rule, &rq->info);
 }
@@ -63,7 +72,7 @@ static uint64_t good_blocks(const struct memzbc_device *dev, const struct reques
 	uint64_t good = 0, rest;
 
 	if (rule->kind == MEMZBC_ERROR_PARTIAL)
-		good = rule->blocks < rq->info.x.blocks ? rule->blocks : rq->info.x.blocks;
+		good = rule->blocks;
 	else if (rule->has_range && rule->first > rq->info.x.lba)
 		good = rule->first - rq->info.x.lba;
 	/* A physical block of a sequential zone is written as a whole or not at all. */
@@ -94,6 +103,23 @@ static void shorten(uint8_t *cdb, uint64_t blocks)
 	}
 }
 
+/* What the whole command would be told. All checks precede any transfer. */
+static uint8_t check_rules(struct memzbc_device *dev, struct request *rq)
+{
+	uint8_t opcode = rq->cmd.cdb[0], status;
+	struct memzbc_lun *lun = dev->lun;
+	bool same, again;
+
+	status = zone_check_range(lun, &rq->cmd, &rq->info.x);
+	if (status != SAM_STAT_GOOD)
+		return status;
+	if (rq->info.class == MEMZBC_CLASS_READ)
+		return zone_check_read(lun, &rq->cmd, &rq->info.x);
+	same = opcode == WRITE_SAME_10 || opcode == WRITE_SAME_16;
+	return zone_check_write(lun, &rq->cmd, &rq->info.x, same ? WRITE_SAME_16 : WRITE_16,
+				&again);
+}
+
 static uint8_t fail_halfway(struct memzbc_device *dev, struct request *rq,
 			    const struct memzbc_error_rule *rule)
 {
@@ -101,8 +127,10 @@ static uint8_t fail_halfway(struct memzbc_device *dev, struct request *rq,
 	uint64_t good = good_blocks(dev, rq, rule);
 	struct memzbc_cmd cmd = rq->cmd;
 	uint8_t cdb[CDB_LEN_MAX];
-	uint8_t status;
+	uint8_t status = check_rules(dev, rq);
 
+	if (status != SAM_STAT_GOOD)
+		return status;
 	if (good > 0) {
 		memcpy(cdb, rq->cmd.cdb, command_cdb_len(rq->cmd.cdb));
 		shorten(cdb, good);
@@ -111,6 +139,7 @@ static uint8_t fail_halfway(struct memzbc_device *dev, struct request *rq,
 		rq->cmd.receipt = cmd.receipt;
 		if (status != SAM_STAT_GOOD)
 			return status;
+		rq->moved = good;
 	}
 	return sense_set_info(dev->lun, &rq->cmd, MEDIUM_ERROR,
 			      write ? ASC_WRITE_ERROR : ASC_UNRECOVERED_READ_ERROR,
@@ -120,13 +149,10 @@ static uint8_t fail_halfway(struct memzbc_device *dev, struct request *rq,
 uint8_t error_execute(struct memzbc_device *dev, struct request *rq,
 		      const struct memzbc_error_rule *rule)
 {
-	bool moves_data = rq->info.class == MEMZBC_CLASS_READ ||
-			  rq->info.class == MEMZBC_CLASS_WRITE;
-
 	switch (rule->kind) {
 	case MEMZBC_ERROR_MEDIUM:
 	case MEMZBC_ERROR_PARTIAL:
-		if (moves_data)
+		if (moves_data(rq))
 			return fail_halfway(dev, rq, rule);
 		return sense_set(dev->lun, &rq->cmd, MEDIUM_ERROR, ASC_WRITE_ERROR);
 	case MEMZBC_ERROR_SENSE:

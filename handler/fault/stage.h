@@ -36,11 +36,18 @@ struct request {
 	struct command_info info;
 	struct zone zone;	/* of the first block; slot is NO_SLOT if there is none */
 	uint64_t trace;		/* record in the trace */
+	uint64_t moved;		/* blocks read or written */
 	uint32_t waited_for;	/* later writes of the zone that were executed */
 	enum stage stage;
 	bool forced;		/* hold does not take it again */
+	bool dropped;		/* its answer */
 	uint8_t status;
 };
+
+static inline bool moves_data(const struct request *rq)
+{
+	return rq->info.class == MEMZBC_CLASS_READ || rq->info.class == MEMZBC_CLASS_WRITE;
+}
 
 /* A list of requests, by arrival. */
 struct request_list {
@@ -97,6 +104,7 @@ struct memzbc_device {
 	struct request *spare;	/* free requests, linked by next */
 	struct request_list reordered;	/* kept by reorder.c */
 	struct request_list held;	/* kept by hold.c */
+	struct request_list answers;	/* of executed commands, kept for their delay */
 	struct prng reorder_prng;
 	struct prng error_prng[MEMZBC_ERROR_RULES_MAX];
 	uint64_t error_left[MEMZBC_ERROR_RULES_MAX];
@@ -131,12 +139,12 @@ bool hold_takes(struct memzbc_device *dev, struct request *rq);
 /* Write pointers may have moved, in @slot or, if NO_SLOT, anywhere. */
 void hold_wake(struct memzbc_device *dev, uint32_t slot, bool write);
 
-/* delay.c: nanoseconds that the answer of an executed command takes. */
+/* delay.c: nanoseconds that the answer of an executed command takes; moves the arm. */
 uint64_t delay_of(struct memzbc_device *dev, const struct request *rq);
 
 /* error.c: the rule that hits the request, or NULL; counts. */
 const struct memzbc_error_rule *error_hits(struct memzbc_device *dev, const struct request *rq);
-/* The answer of a request that @rule hit. */
+/* The answer of a request that @rule hit; sets rq->moved if it is not GOOD. */
 uint8_t error_execute(struct memzbc_device *dev, struct request *rq,
 		      const struct memzbc_error_rule *rule);
 
