@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 /*
  * Both lists live in the table, where they outlive the process. Each change is ordered so that
- * dying in the middle of it leaves an entry too many, never one too few: an entry too many is a
- * write of exactly this LBA and length that would be taken once.
+ * dying in the middle of it leaves an entry in both lists, or out of use, but never one too few.
  */
 #include <memzbc/scsi.h>
 
@@ -10,7 +9,7 @@
 
 static bool same_write(const struct resend *r, const struct extent *x, uint16_t opcode)
 {
-	return r->lba == x->lba && r->blocks == x->blocks && r->opcode == opcode;
+	return !r->settled && r->lba == x->lba && r->blocks == x->blocks && r->opcode == opcode;
 }
 
 static struct resend *executed(struct table *t, uint32_t index)
@@ -74,12 +73,36 @@ static uint32_t find_expected(const struct table *t, const struct extent *x, uin
 	return i;
 }
 
+/* One store takes the entry out; its place is used again by put_expected(). */
 static void remove_expected(struct table *t, uint32_t i)
 {
-	uint32_t last = load(&t->expected_count) - 1;
+	uint32_t n = load(&t->expected_count);
 
-	t->expected[i] = t->expected[last];
-	store(&t->expected_count, last);
+	t->expected[i].settled = 1;
+	while (n > 0 && t->expected[n - 1].settled)
+		n--;
+	store(&t->expected_count, n);
+}
+
+/* The first place from @i on that is not in use. */
+static uint32_t free_place(const struct table *t, uint32_t i)
+{
+	uint32_t n = load(&t->expected_count);
+
+	while (i < n && !t->expected[i].settled)
+		i++;
+	return i;
+}
+
+static void put_expected(struct table *t, uint32_t i, const struct resend *r)
+{
+	t->expected[i] = (struct resend){
+		.lba = r->lba, .blocks = r->blocks, .opcode = r->opcode, .settled = 1,
+	};
+	atomic_signal_fence(memory_order_release);
+	t->expected[i].settled = 0;
+	if (i == load(&t->expected_count))
+		store(&t->expected_count, i + 1);
 }
 
 bool resend_expected(const struct memzbc_lun *lun, const struct extent *x, uint16_t opcode)
@@ -124,15 +147,18 @@ static bool was_executed(const struct memzbc_lun *lun, const struct resend *r)
 void resend_reopen(struct memzbc_lun *lun)
 {
 	struct table *t = lun->store.table;
-	uint32_t n = load(&t->expected_count);
+	uint32_t place = 0;
 
 	for (uint32_t i = load(&t->executed_tail); i != load(&t->executed_head); i++) {
 		const struct resend *r = executed(t, i);
+		struct extent x = { .lba = r->lba, .blocks = r->blocks };
 
-		if (r->settled || !was_executed(lun, r) || n == RESENDS_MAX)
+		/* It is in both lists when the process died while it took a resend, or here. */
+		if (r->settled || !was_executed(lun, r) || resend_expected(lun, &x, r->opcode))
 			continue;
-		t->expected[n++] = *r;
-		store(&t->expected_count, n);
+		place = free_place(t, place);
+		if (place < RESENDS_MAX)
+			put_expected(t, place, r);
 	}
 	memzbc_lun_acknowledged(lun);
 }
