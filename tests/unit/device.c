@@ -2,9 +2,11 @@
 /* LUNs in temporary state directories, and processes that are killed. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mount.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +15,8 @@
 
 /* Outside the state directory's file system nothing is tested: the model is meant for a tmpfs. */
 #define BASE_TEMPLATE "/dev/shm/memzbc-unit-XXXXXX"
+
+const char *const state_files[2] = { "table", "data" };
 
 void dev_start(struct dev *dev)
 {
@@ -163,6 +167,39 @@ void dev_killed(struct dev *dev, void (*fn)(struct dev *dev, void *arg), void *a
 	}
 	if (waitpid(pid, &status, 0) != pid || !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
 		fail_dev(dev, __FILE__, __LINE__, "child ended with status %x", status);
+}
+
+static void copy_state_file(const struct dev *from, const struct dev *to, const char *name)
+{
+	char path[128];
+	struct stat st;
+	int in, out;
+
+	snprintf(path, sizeof(path), "%s/%s", from->dir, name);
+	in = open(path, O_RDONLY);
+	snprintf(path, sizeof(path), "%s/%s", to->dir, name);
+	out = open(path, O_WRONLY | O_CREAT, 0600);
+	if (in < 0 || out < 0 || fstat(in, &st) < 0 ||
+	    sendfile(out, in, NULL, (size_t)st.st_size) != st.st_size)
+		fail_dev(NULL, __FILE__, __LINE__, "cannot copy %s: %s", path, strerror(errno));
+	close(in);
+	close(out);
+}
+
+struct dev *dev_copy(const struct dev *dev)
+{
+	struct dev *copy = dev_new(dev->size, dev->block_size);
+
+	copy->geo = dev->geo;
+	copy->token = dev->token;
+	copy->unacknowledged = dev->unacknowledged;
+	memcpy(copy->config, dev->config, sizeof(copy->config));
+	if (mkdir(copy->dir, 0700) < 0)
+		fail_dev(NULL, __FILE__, __LINE__, "%s: %s", copy->dir, strerror(errno));
+	for (size_t i = 0; i < ARRAY_SIZE(state_files); i++)
+		copy_state_file(dev, copy, state_files[i]);
+	dev_start(copy);
+	return copy;
 }
 
 uint64_t dev_memory(const struct dev *dev)

@@ -120,6 +120,10 @@ void dev_acknowledge(struct dev *dev);
  */
 void dev_killed(struct dev *dev, void (*fn)(struct dev *dev, void *arg), void *arg,
 		unsigned int usec);
+/* Opens a copy of the files of @dev as they are now, as another LUN with the same token. */
+struct dev *dev_copy(const struct dev *dev);
+/* The files in a state directory. */
+extern const char *const state_files[2];
 /* Bytes of memory that the files of the state directory occupy. */
 uint64_t dev_memory(const struct dev *dev);
 

@@ -145,6 +145,8 @@ static void resend_unacknowledged(struct dev *dev, struct progress *p)
 	if (executed < begun)
 		expect_good(dev, write_next(dev, executed));
 	dev_acknowledge(dev);
+	for (uint64_t i = from; i < begun; i++)	/* each is taken once */
+		expect_true(dev, write_next(dev, i) == SAM_STAT_CHECK_CONDITION);
 	p->acknowledged = p->done = begun;
 	expect_zone_of(dev, begun);
 }

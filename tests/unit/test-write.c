@@ -87,6 +87,8 @@ static void check_case(struct dev *dev, const struct write_case *c, uint32_t slo
 	/* INFORMATION of UNALIGNED WRITE COMMAND is the write pointer. */
 	if (c->asc == ASC_UNALIGNED_WRITE)
 		expect_info_(dev, wp, "write", __FILE__, __LINE__);
+	if (c->asc == ASC_INVALID_FIELD_IN_CDB)	/* FULL: the LBA */
+		expect_pointer_(dev, true, 2, -1, "write", __FILE__, __LINE__);
 	/* If there is INFORMATION for a boundary, it is the first LBA beyond it. */
 	if (c->asc == ASC_WRITE_BOUNDARY && dev->sense.valid)
 		expect_eq(dev, dev->sense.info, end);
@@ -195,6 +197,7 @@ static void gaps(struct dev *dev)
 		if (!len)
 			continue;
 		expect_refused(dev, write_blocks(dev, gap, 1, 1), ILLEGAL_REQUEST, ASC_GAP_ZONE);
+		expect_true(dev, !dev->sense.valid || dev->sense.info == gap);
 		expect_refused(dev, write_blocks(dev, gap + len - 1, 1, 1), ILLEGAL_REQUEST,
 			       ASC_GAP_ZONE);
 		expect_refused(dev, write_blocks(dev, gap, 0, 1), ILLEGAL_REQUEST, ASC_GAP_ZONE);
@@ -222,10 +225,16 @@ static void out_of_range(struct dev *dev)
 	};
 	uint8_t block[4096] = { 1 };
 
-	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
-		expect_refused(dev, run_out(dev, cdb_lba(WRITE_16, ranges[i].lba, ranges[i].blocks),
-					    block, dev->lba_size),
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
+		uint64_t lba = ranges[i].lba;
+
+		expect_refused(dev, run_out(dev, cdb_lba(WRITE_16, lba, ranges[i].blocks), block,
+					    dev->lba_size),
 			       ILLEGAL_REQUEST, ASC_LBA_OUT_OF_RANGE);
+		/* INFORMATION, if any, is the first LBA out of range. */
+		expect_true(dev, !dev->sense.valid ||
+					 dev->sense.info == (lba > capacity ? lba : capacity));
+	}
 	/* The end of the medium is no zone boundary. */
 	expect_refused(dev, write_blocks(dev, capacity - 1, 2, 1), ILLEGAL_REQUEST,
 		       ASC_LBA_OUT_OF_RANGE);
