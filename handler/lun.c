@@ -75,11 +75,14 @@ int memzbc_lun_open(const struct memzbc_lun_params *params, struct memzbc_lun **
 		snprintf(reason, MEMZBC_REASON_SIZE, "no memory for the LUN");
 		return -ENOMEM;
 	}
-	lun->store.data_fd = -1;
+	lun->store.data_fd = lun->store.dir_fd = -1;
 	lun->cfg = *params->cfg;
 	lun->params = *params;
 	lun->params.cfg = &lun->cfg;
 	lun->params.state_dir = NULL;
+	lun->params.backstore = NULL;
+	if (params->backstore)
+		snprintf(lun->backstore, sizeof(lun->backstore), "%s", params->backstore);
 	lun->scratch = malloc(SCRATCH_SIZE);
 	geometry_init(&lun->geo, &lun->cfg);
 	if (lun->scratch) {

@@ -22,8 +22,9 @@ struct memzbc_lun {
 	struct store store;	/* data and the table that outlives the process */
 	struct zones zones;	/* counters and the order of implicitly opened zones */
 	char serial[MEMZBC_SERIAL_MAX + 1];	/* empty: not asked for yet */
+	char backstore[MEMZBC_BACKSTORE_SIZE];
 	uint8_t *scratch;	/* SCRATCH_SIZE bytes, for comparing and for patterns */
-	struct memzbc_lun_params params;	/* state_dir is NULL */
+	struct memzbc_lun_params params;	/* state_dir and backstore are NULL */
 };
 
 /* lun.c: faults in force from now on, also after a reopen. */
@@ -89,6 +90,7 @@ struct cdb_range cdb_range(const uint8_t *cdb);
 
 /* What a CDB is about, without a look at whether it is right. */
 struct command_info {
+	const struct command *command;	/* NULL if it is not supported */
 	enum memzbc_class class;
 	bool has_range;		/* @x is valid; ZONE ID and one block for zone management */
 	struct extent x;
@@ -102,9 +104,9 @@ uint8_t command_cdb_len(const uint8_t *cdb);
 #define COMMAND_MEDIUM	1	/* needs a logical unit that is ready */
 #define COMMAND_WRITES	2	/* refused while software write protected */
 
-/* The table, for REPORT SUPPORTED OPERATION CODES. */
-extern const struct command command_table[];
-extern const size_t command_table_len;
+/* The table, for REPORT SUPPORTED OPERATION CODES and for the statistics. */
+#define COMMANDS 34
+extern const struct command command_table[COMMANDS];
 
 /* spc.c, vpd.c, mode.c, log.c, opcodes.c */
 command_fn spc_test_unit_ready, spc_request_sense, spc_inquiry, spc_report_luns;
@@ -138,6 +140,8 @@ uint8_t sense_invalid_param(struct memzbc_lun *lun, struct memzbc_cmd *cmd, uint
  * MEMZBC_SENSE_SIZE bytes. Returns the number of bytes used.
  */
 size_t sense_format_key(uint8_t *buf, bool desc, uint8_t key, uint16_t asc);
+/* The key and the ASC and ASCQ of sense data that a command ended with. */
+void sense_read(const uint8_t *sense, uint8_t *key, uint16_t *asc);
 
 /*
  * The data buffer (iov.c). Offsets and lengths in bytes. The callers check the length first:
@@ -167,6 +171,8 @@ void log_medium_error(struct memzbc_lun *lun, const uint8_t *cdb);
  */
 void mode_set_defaults(struct memzbc_lun *lun);
 bool mode_d_sense(const struct memzbc_lun *lun);
+/* WCE of the caching mode page: writes may be volatile. */
+bool mode_write_cache(const struct memzbc_lun *lun);
 /* SWP of the control mode page: writes end with 7/27/02. */
 bool mode_write_protected(const struct memzbc_lun *lun);
 

@@ -41,7 +41,7 @@ static uint8_t report_all(struct memzbc_lun *lun, struct memzbc_cmd *cmd, uint32
 	uint8_t *data = lun->scratch;
 	size_t len = 4;
 
-	for (size_t i = 0; i < command_table_len; i++)
+	for (size_t i = 0; i < COMMANDS; i++)
 		len += put_command(data + len, &command_table[i], cmd->cdb[2] & RSOC_RCTD);
 	put_be32(data, (uint32_t)(len - 4));
 	return reply(lun, cmd, data, len, alloc);
@@ -74,7 +74,7 @@ static uint8_t report_one(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const 
 /* The first command with this opcode, or NULL. */
 static const struct command *find_opcode(uint8_t opcode)
 {
-	for (size_t i = 0; i < command_table_len; i++)
+	for (size_t i = 0; i < COMMANDS; i++)
 		if (command_table[i].opcode == opcode)
 			return &command_table[i];
 	return NULL;
@@ -82,7 +82,7 @@ static const struct command *find_opcode(uint8_t opcode)
 
 static const struct command *find_action(uint8_t opcode, int action)
 {
-	for (size_t i = 0; i < command_table_len; i++)
+	for (size_t i = 0; i < COMMANDS; i++)
 		if (command_table[i].opcode == opcode && command_table[i].service_action == action)
 			return &command_table[i];
 	return NULL;

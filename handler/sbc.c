@@ -136,6 +136,7 @@ static void finish_write(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const s
 	if (z.type != ZONE_TYPE_SWR)
 		return;
 	resend_executed(lun, cmd, x, opcode);
+	cmd->resent = again;
 	if (again)
 		resend_taken(lun, x, opcode);
 	else

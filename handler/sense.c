@@ -105,6 +105,15 @@ uint8_t sense_invalid_param(struct memzbc_lun *lun, struct memzbc_cmd *cmd, uint
 	return sense_field(lun, cmd, ASC_INVALID_FIELD_IN_PARAM, 0, byte, bit);
 }
 
+/* Response code 70h or 72h: what this file writes. */
+void sense_read(const uint8_t *sense, uint8_t *key, uint16_t *asc)
+{
+	bool desc = sense[0] == SENSE_DESC_CURRENT;
+
+	*key = sense[desc ? 1 : 2];
+	*asc = get_be16(&sense[desc ? 2 : 12]);
+}
+
 size_t sense_format_key(uint8_t *buf, bool desc, uint8_t key, uint16_t asc)
 {
 	return sense_format(buf, &(struct sense){ .key = key, .asc = asc }, desc);

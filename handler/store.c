@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <memzbc/observe.h>
+
 #include "model.h"
 
 #define TABLE_MAGIC 0x6d656d7a62634c55ull	/* "memzbcLU" */
@@ -68,13 +70,27 @@ static int check_table(const struct table *t, const struct memzbc_lun_params *pa
 	return -EINVAL;
 }
 
+static int allocate(int fd, int mode, uint64_t pos, uint64_t len)
+{
+	while (fallocate(fd, mode, (off_t)pos, (off_t)len) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
+int store_allocate(int fd, uint64_t len)
+{
+	return allocate(fd, 0, 0, len);
+}
+
 /* Allocates in full: a write through the mapping must never meet a full tmpfs. */
 static int map_table(struct store *store, int fd)
 {
+	int err = store_allocate(fd, store->table_size);
 	void *table;
 
-	if (fallocate(fd, 0, 0, (off_t)store->table_size) < 0)
-		return -errno;
+	if (err)
+		return err;
 	table = mmap(NULL, store->table_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (table == MAP_FAILED)
 		return -errno;
@@ -82,10 +98,10 @@ static int map_table(struct store *store, int fd)
 	return 0;
 }
 
-static int open_table(struct store *store, int dir, const struct memzbc_lun_params *params,
+static int open_table(struct store *store, const struct memzbc_lun_params *params,
 		      uint32_t slots, bool *fresh, char *reason)
 {
-	int fd = openat(dir, TABLE_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int fd = openat(store->dir_fd, TABLE_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	struct table_head head;
 	int err = 0;
 
@@ -112,28 +128,26 @@ static int open_table(struct store *store, int dir, const struct memzbc_lun_para
 	return *fresh ? 0 : check_table(store->table, params, reason);
 }
 
-static int data_charge(struct store *store)
+uint64_t store_memory(const struct store *store)
 {
 	struct stat st;
 
-	if (fstat(store->data_fd, &st) < 0)
-		return -errno;
-	store->charged = (uint64_t)st.st_blocks * STAT_BLOCK;
-	return 0;
+	return fstat(store->data_fd, &st) < 0 ? 0 : (uint64_t)st.st_blocks * STAT_BLOCK;
 }
 
-static int open_data(struct store *store, int dir, const struct memzbc_config *cfg, bool fresh)
+static int open_data(struct store *store, const struct memzbc_config *cfg, bool fresh)
 {
 	off_t size = (off_t)(cfg->capacity * cfg->lba_size);
 
-	store->data_fd = openat(dir, DATA_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	store->data_fd = openat(store->dir_fd, DATA_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (store->data_fd < 0)
 		return -errno;
 	if (fresh && ftruncate(store->data_fd, 0) < 0)
 		return -errno;
 	if (ftruncate(store->data_fd, size) < 0)
 		return -errno;
-	return data_charge(store);
+	store->charged = store_memory(store);
+	return 0;
 }
 
 static void fill_identity(struct table *t, const struct memzbc_lun_params *params, uint32_t slots)
@@ -148,25 +162,25 @@ static void fill_identity(struct table *t, const struct memzbc_lun_params *param
 int store_open(struct store *store, const struct memzbc_lun_params *params, uint32_t slots,
 	       bool *fresh, char *reason)
 {
-	int dir, err;
+	int err;
 
 	*store = (struct store){
+		.dir_fd = -1,
 		.data_fd = -1,
 		.mem = params->cfg->mem,
 		.page = (uint64_t)sysconf(_SC_PAGESIZE),
 	};
 	if (mkdir(params->state_dir, 0700) < 0 && errno != EEXIST)
 		return fail(reason, -errno, "cannot create the directory", params->state_dir);
-	dir = open(params->state_dir, O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
+	store->dir_fd = open(params->state_dir, O_DIRECTORY | O_CLOEXEC);
+	if (store->dir_fd < 0)
 		return fail(reason, -errno, "cannot open the directory", params->state_dir);
-	err = open_table(store, dir, params, slots, fresh, reason);
+	err = open_table(store, params, slots, fresh, reason);
 	if (!err) {
-		err = open_data(store, dir, params->cfg, *fresh);
+		err = open_data(store, params->cfg, *fresh);
 		if (err)
 			fail(reason, err, "cannot open the data", params->state_dir);
 	}
-	close(dir);
 	if (err)
 		store_close(store);
 	else if (*fresh)
@@ -186,7 +200,9 @@ void store_close(struct store *store)
 		munmap(store->table, store->table_size);
 	if (store->data_fd >= 0)
 		close(store->data_fd);
-	*store = (struct store){ .data_fd = -1 };
+	if (store->dir_fd >= 0)
+		close(store->dir_fd);
+	*store = (struct store){ .dir_fd = -1, .data_fd = -1 };
 }
 
 const struct memzbc_faults *store_faults(const struct store *store)
@@ -239,14 +255,6 @@ int store_write(struct store *store, uint64_t pos, const struct memzbc_cmd *cmd,
 	return transfer(store, pwritev, pos, cmd, offset, len);
 }
 
-static int allocate(int fd, int mode, uint64_t pos, uint64_t len)
-{
-	while (fallocate(fd, mode | FALLOC_FL_KEEP_SIZE, (off_t)pos, (off_t)len) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return 0;
-}
-
 /* Bytes in [pos, end), both multiples of the page, that no memory backs yet. */
 static uint64_t holes(const struct store *store, uint64_t pos, uint64_t end)
 {
@@ -273,12 +281,9 @@ static int charge(struct store *store, uint64_t pos, uint64_t len)
 	uint64_t first = pos / store->page * store->page;
 	uint64_t end = (pos + len + store->page - 1) / store->page * store->page;
 	uint64_t need = end - first;
-	int err;
 
 	if (store->charged + need > store->mem) {
-		err = data_charge(store);
-		if (err)
-			return err;
+		store->charged = store_memory(store);
 		need = holes(store, first, end);
 		if (store->charged + need > store->mem)
 			return -ENOSPC;
@@ -294,14 +299,17 @@ int store_reserve(struct store *store, uint64_t pos, uint64_t len)
 	if (len == 0)
 		return 0;
 	err = charge(store, pos, len);
-	return err ? err : allocate(store->data_fd, 0, pos, len);
+	return err ? err : allocate(store->data_fd, FALLOC_FL_KEEP_SIZE, pos, len);
 }
 
 int store_discard(struct store *store, uint64_t pos, uint64_t len)
 {
-	int err = len ? allocate(store->data_fd, FALLOC_FL_PUNCH_HOLE, pos, len) : 0;
+	int err = len ? allocate(store->data_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				 pos, len) : 0;
 
-	return err ? err : data_charge(store);
+	if (!err)
+		store->charged = store_memory(store);
+	return err;
 }
 
 int memzbc_state_token(const char *state_dir, uint64_t *token)
@@ -330,16 +338,21 @@ static int remove_file(int dir, const char *name)
 
 int memzbc_state_remove(const char *state_dir)
 {
+	static const char *const files[] = {
+		DATA_FILE, MEMZBC_TRACE_FILE, MEMZBC_TRACE_NEW_FILE, TABLE_FILE
+	};
 	int dir = open(state_dir, O_DIRECTORY | O_CLOEXEC);
-	int err, err2;
+	int err = 0;
 
 	if (dir < 0)
 		return -errno;
-	err = remove_file(dir, DATA_FILE);
-	err2 = remove_file(dir, TABLE_FILE);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		int failed = remove_file(dir, files[i]);
+
+		if (!err)
+			err = failed;
+	}
 	close(dir);
-	if (!err)
-		err = err2;
 	if (!err && rmdir(state_dir) < 0)
 		err = -errno;
 	return err;

@@ -23,6 +23,9 @@
 /* Resends that are remembered: more than LIO's command ring can hold. */
 #define RESENDS_MAX 65536
 
+/* The trace while it is being made (trace.c). */
+#define MEMZBC_TRACE_NEW_FILE "trace.new"
+
 /* Bytes of the mode pages' current values (mode.c lays them out). */
 #define MODE_STATE_SIZE 64
 
@@ -86,6 +89,7 @@ struct table {
 };
 
 struct store {
+	int dir_fd;		/* the state directory */
 	int data_fd;
 	struct table *table;
 	size_t table_size;
@@ -104,6 +108,11 @@ void store_close(struct store *store);
 /* The faults in force, which outlive the process. A process that dies leaves the old or the new. */
 const struct memzbc_faults *store_faults(const struct store *store);
 void store_set_faults(struct store *store, const struct memzbc_faults *faults);
+
+/* Memory that the data take, bytes. */
+uint64_t store_memory(const struct store *store);
+/* Make @fd a file of @len bytes that has all its memory. Returns 0 or -errno. */
+int store_allocate(int fd, uint64_t len);
 
 /* Read @len bytes at @pos into the buffer of @cmd at @offset. Returns 0 or -errno. */
 int store_read(struct store *store, uint64_t pos, const struct memzbc_cmd *cmd, uint64_t offset,

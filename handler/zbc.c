@@ -11,7 +11,6 @@
 
 /* Fields of the CDBs */
 #define ZONE_ID_BYTE 2
-#define ZONE_COUNT_BYTE 12
 #define OPTIONS_BYTE 14
 #define OPTIONS_MASK 0x3f	/* byte 14 of REPORT ZONES */
 
@@ -99,7 +98,7 @@ static uint8_t check_targets(struct memzbc_lun *lun, struct memzbc_cmd *cmd,
 	for (uint32_t i = 0; i < count; i++) {
 		if (i > 0) {
 			if (zone_end(&z) >= lun->geo.capacity)
-				return sense_invalid_cdb(lun, cmd, ZONE_COUNT_BYTE, NO_BIT);
+				return sense_invalid_cdb(lun, cmd, ZBC_OUT_COUNT_BYTE, NO_BIT);
 			z = geometry_zone(&lun->geo, zone_end(&z));
 		}
 		status = check_target(lun, cmd, &z);
@@ -116,7 +115,7 @@ static uint8_t check_targets(struct memzbc_lun *lun, struct memzbc_cmd *cmd,
 static uint8_t operate(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const struct operation *op)
 {
 	struct extent id = { .lba = get_be64(&cmd->cdb[ZONE_ID_BYTE]), .blocks = 1 };
-	uint32_t count = get_be16(&cmd->cdb[ZONE_COUNT_BYTE]);
+	uint32_t count = get_be16(&cmd->cdb[ZBC_OUT_COUNT_BYTE]);
 	uint8_t status;
 	struct zone z;
 

@@ -73,12 +73,14 @@ void device_keep(struct memzbc_device *dev, struct request *rq, enum stage stage
 	if (list)
 		list_append(list, rq);
 	timers_add(&dev->timers, rq, deadline);
+	observe_kept(dev, rq);
 }
 
-void device_release(struct memzbc_device *dev, struct request *rq)
+void device_release(struct memzbc_device *dev, struct request *rq, enum memzbc_ending ending)
 {
 	struct request_list *list = stage_list(dev, rq->stage);
 
+	observe_released(dev, rq, ending);
 	if (list)
 		list_remove(list, rq);
 	timers_remove(&dev->timers, rq);
@@ -89,6 +91,7 @@ void device_release(struct memzbc_device *dev, struct request *rq)
 static void answer(struct memzbc_device *dev, struct request *rq)
 {
 	dev->outstanding--;
+	observe_answered(dev, rq);
 	dev->ops->complete(dev->arg, rq->tag, &rq->cmd, rq->status);
 	rq->next = dev->spare;
 	dev->spare = rq;
@@ -124,6 +127,7 @@ static void execute(struct memzbc_device *dev, struct request *rq)
 	const struct memzbc_error_rule *rule = error_hits(dev, rq);
 	uint64_t ns;
 
+	observe_executing(dev, rq, rule);
 	if (rule)
 		rq->status = error_execute(dev, rq, rule);
 	else
@@ -190,6 +194,7 @@ static void describe(struct memzbc_device *dev, struct request *rq, struct memzb
 		.arrival = dev->arrivals++,
 		.arrived = dev->ops->now(dev->arg),
 		.deadline = MEMZBC_NEVER,
+		.write_pointer = NO_WRITE_POINTER,
 		.info = command_info(cmd->cdb),
 		.zone.slot = NO_SLOT,
 	};
@@ -210,6 +215,7 @@ void memzbc_device_submit_active(struct memzbc_device *dev, struct memzbc_cmd *c
 	}
 	describe(dev, rq, cmd, tag);
 	dev->outstanding++;
+	observe_arrived(dev, rq);
 	if (!reorder_takes(dev, rq))
 		device_admit(dev, rq);
 	run_ready(dev);
@@ -217,11 +223,11 @@ void memzbc_device_submit_active(struct memzbc_device *dev, struct memzbc_cmd *c
 }
 
 /* Its time is over: the request goes on. */
-static void expire(struct memzbc_device *dev, struct request *rq)
+static void expire(struct memzbc_device *dev, struct request *rq, enum memzbc_ending ending)
 {
 	enum stage stage = rq->stage;
 
-	device_release(dev, rq);
+	device_release(dev, rq, ending);
 	switch (stage) {
 	case STAGE_REORDER:
 		device_admit(dev, rq);
@@ -242,23 +248,24 @@ void memzbc_device_run(struct memzbc_device *dev)
 	struct request *rq;
 
 	while ((rq = timers_first(&dev->timers)) && rq->deadline <= now)
-		expire(dev, rq);
+		expire(dev, rq, MEMZBC_ENDING_TIME);
 	arm(dev);
 }
 
-static void release_list(struct memzbc_device *dev, const struct request_list *list)
+static void release_list(struct memzbc_device *dev, const struct request_list *list,
+			 enum memzbc_ending ending)
 {
 	while (list->first)
-		expire(dev, list->first);
+		expire(dev, list->first, ending);
 }
 
 void memzbc_device_drain(struct memzbc_device *dev)
 {
 	/* First what was held back for others, so that it may still reach those who wait for it. */
-	release_list(dev, &dev->reordered);
-	release_list(dev, &dev->held);
+	release_list(dev, &dev->reordered, MEMZBC_ENDING_DRAINED);
+	release_list(dev, &dev->held, MEMZBC_ENDING_DRAINED);
 	while (dev->timers.count)
-		expire(dev, timers_first(&dev->timers));
+		expire(dev, timers_first(&dev->timers), MEMZBC_ENDING_DRAINED);
 	arm(dev);
 }
 
@@ -292,12 +299,16 @@ static void release_answers(struct memzbc_device *dev)
 	for (rq = dev->answers.first; rq; rq = next) {
 		next = rq->next;
 		if (rq->dropped ? !drop : !delay)
-			expire(dev, rq);
+			expire(dev, rq, MEMZBC_ENDING_SETTINGS);
 	}
 }
 
 int memzbc_device_set_faults(struct memzbc_device *dev, const struct memzbc_faults *faults)
 {
+	int err = observe_set(dev, faults);
+
+	if (err)
+		return err;
 	lun_set_faults(dev->lun, faults);
 	dev->faults = *faults;
 	dev->faults_since = dev->ops->now(dev->arg);
@@ -309,9 +320,9 @@ int memzbc_device_set_faults(struct memzbc_device *dev, const struct memzbc_faul
 	dev->active = faults->reorder || faults->hold || any_delay(faults) || faults->cache ||
 		      faults->error_rules || faults->trace || faults->stats;
 	if (!faults->reorder)
-		release_list(dev, &dev->reordered);
+		release_list(dev, &dev->reordered, MEMZBC_ENDING_SETTINGS);
 	if (!faults->hold)
-		release_list(dev, &dev->held);
+		release_list(dev, &dev->held, MEMZBC_ENDING_SETTINGS);
 	release_answers(dev);
 	arm(dev);
 	return 0;
@@ -342,8 +353,11 @@ int memzbc_device_open(const struct memzbc_lun_params *params,
 	dev->arg = arg;
 	dev->armed = MEMZBC_NEVER;
 	err = memzbc_lun_open(params, &dev->lun, reason);
-	if (!err)
+	if (!err) {
 		err = memzbc_device_set_faults(dev, &dev->lun->cfg.faults);
+		if (err)
+			snprintf(reason, MEMZBC_REASON_SIZE, "no memory for statistics and trace");
+	}
 	if (err) {
 		memzbc_device_close(dev);
 		return err;
@@ -363,6 +377,7 @@ void memzbc_device_close(struct memzbc_device *dev)
 		free(rq);
 	}
 	free(dev->timers.heap);
+	observe_end(dev);
 	memzbc_lun_close(dev->lun);
 	free(dev);
 }

@@ -49,25 +49,34 @@ bool hold_takes(struct memzbc_device *dev, struct request *rq)
 	return true;
 }
 
-static bool waits_in_vain(struct memzbc_device *dev, struct request *rq, bool write)
+/* Why it need not wait any longer, or NONE. */
+static enum memzbc_ending ending_of(struct memzbc_device *dev, struct request *rq, bool write)
 {
 	uint32_t attempts = dev->faults.hold_attempts;
 
+	if (zone_write_pointer(dev->lun, &rq->zone) == rq->info.x.lba)
+		return MEMZBC_ENDING_POINTER;
 	if (!can_succeed_later(dev, rq))
-		return true;
-	return write && attempts && ++rq->waited_for >= attempts;
+		return MEMZBC_ENDING_PASSED;
+	if (write && attempts && ++rq->waited_for >= attempts)
+		return MEMZBC_ENDING_ATTEMPTS;
+	return MEMZBC_ENDING_NONE;
 }
 
 /* All that the write pointer has reached, or that need not wait any longer. */
 void hold_wake(struct memzbc_device *dev, uint32_t slot, bool write)
 {
+	enum memzbc_ending ending;
 	struct request *rq, *next;
 
 	for (rq = dev->held.first; rq; rq = next) {
 		next = rq->next;
-		if ((slot != NO_SLOT && rq->zone.slot != slot) || !waits_in_vain(dev, rq, write))
+		if (slot != NO_SLOT && rq->zone.slot != slot)
 			continue;
-		device_release(dev, rq);
+		ending = ending_of(dev, rq, write);
+		if (ending == MEMZBC_ENDING_NONE)
+			continue;
+		device_release(dev, rq, ending);
 		device_execute(dev, rq);
 	}
 }

@@ -38,7 +38,7 @@ void reorder_write_executed(struct memzbc_device *dev, const struct request *wri
 			continue;
 		if (++rq->waited_for < dev->faults.reorder_depth)
 			continue;
-		device_release(dev, rq);
+		device_release(dev, rq, MEMZBC_ENDING_DEPTH);
 		device_admit(dev, rq);
 	}
 }

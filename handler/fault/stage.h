@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <memzbc/device.h>
+#include <memzbc/observe.h>
 
 #include "../model.h"
 
@@ -35,13 +35,19 @@ struct request {
 	struct request *next, *prev;	/* in the stage's list, in the order of arrival */
 	struct command_info info;
 	struct zone zone;	/* of the first block; slot is NO_SLOT if there is none */
-	uint64_t trace;		/* record in the trace */
+	uint64_t completed;	/* time; 0 until then */
+	uint64_t write_pointer;	/* of @zone before execution, for the trace */
+	uint32_t execution, completion;	/* numbers in the trace; 0 until then */
 	uint64_t moved;		/* blocks read or written */
 	uint32_t waited_for;	/* later writes of the zone that were executed */
 	enum stage stage;
 	bool forced;		/* hold does not take it again */
 	bool dropped;		/* its answer */
 	uint8_t status;
+	uint8_t sense_key;	/* with CHECK CONDITION, when observed */
+	uint16_t asc;
+	uint16_t flags;		/* MEMZBC_TRACE_... */
+	uint8_t reorder_ending, hold_ending;	/* enum memzbc_ending */
 };
 
 static inline bool moves_data(const struct request *rq)
@@ -96,6 +102,8 @@ struct memzbc_device {
 		};
 	};
 	struct memzbc_faults faults;
+	struct stats *stats;	/* NULL: off */
+	struct trace *trace;	/* NULL: off */
 	uint64_t armed;		/* deadline that the caller knows */
 	uint64_t arrivals;
 	uint32_t outstanding;	/* arrived and not complete */
@@ -126,13 +134,27 @@ void device_execute(struct memzbc_device *dev, struct request *rq);
 /* Keep @rq in @stage until @deadline. */
 void device_keep(struct memzbc_device *dev, struct request *rq, enum stage stage,
 		 uint64_t deadline);
-/* Takes @rq out of its stage. */
-void device_release(struct memzbc_device *dev, struct request *rq);
+/* Takes @rq out of its stage, and remembers why. */
+void device_release(struct memzbc_device *dev, struct request *rq, enum memzbc_ending ending);
 
 /* reorder.c: true if it has taken the request. */
 bool reorder_takes(struct memzbc_device *dev, struct request *rq);
 /* A write of @zone was executed: who waited for it? */
 void reorder_write_executed(struct memzbc_device *dev, const struct request *write);
+
+/*
+ * observe.c: statistics and trace. @rq has arrived; is kept by its stage; is given up by its stage;
+ * is about to be executed, as @rule says if there is one; is answered.
+ */
+void observe_arrived(struct memzbc_device *dev, struct request *rq);
+void observe_kept(struct memzbc_device *dev, struct request *rq);
+void observe_released(struct memzbc_device *dev, struct request *rq, enum memzbc_ending ending);
+void observe_executing(struct memzbc_device *dev, struct request *rq,
+		       const struct memzbc_error_rule *rule);
+void observe_answered(struct memzbc_device *dev, struct request *rq);
+/* Turns statistics and trace on or off as @faults say. Returns 0, or -errno with nothing changed. */
+int observe_set(struct memzbc_device *dev, const struct memzbc_faults *faults);
+void observe_end(struct memzbc_device *dev);
 
 /* hold.c: true if it has taken the request. */
 bool hold_takes(struct memzbc_device *dev, struct request *rq);

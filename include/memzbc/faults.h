@@ -29,6 +29,7 @@ enum memzbc_error_kind {
 	MEMZBC_ERROR_SENSE,	/* CHECK CONDITION with @key and @asc */
 	MEMZBC_ERROR_STATUS,	/* @status: BUSY, TASK SET FULL, RESERVATION CONFLICT */
 	MEMZBC_ERROR_DROP,	/* executed, and answered after @time only */
+	MEMZBC_ERROR_KINDS,
 };
 
 /* Any class of commands: a bit for each in memzbc_error_rule.classes. */

@@ -8,6 +8,7 @@
 #ifndef MEMZBC_LUN_H
 #define MEMZBC_LUN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
@@ -26,6 +27,9 @@
  */
 #define MEMZBC_UNACKNOWLEDGED_MAX 16384
 
+/* Longest name of a backstore, with NUL. */
+#define MEMZBC_BACKSTORE_SIZE 280
+
 struct memzbc_lun;
 
 /*
@@ -36,6 +40,8 @@ struct memzbc_cmd {
 	const struct iovec *iov;	/* Data-In or Data-Out buffer, may be split anywhere */
 	size_t iov_cnt;
 	uint8_t *sense;		/* MEMZBC_SENSE_SIZE bytes, written with CHECK CONDITION only */
+	uint16_t tag;		/* what the transport calls it: for the trace */
+	bool resent;		/* out: a write that an earlier process had executed already */
 	uint32_t receipt;	/* out: for memzbc_lun_acknowledge() */
 };
 
@@ -44,6 +50,7 @@ struct memzbc_cmd {
  */
 struct memzbc_lun_params {
 	const struct memzbc_config *cfg;	/* completed; copied */
+	const char *backstore;	/* "user_N/NAME" of LIO, for the trace; copied; NULL: none */
 	const char *state_dir;	/* directory in a tmpfs that holds, or will hold, the LUN's state */
 	uint64_t token;		/* names this creation of the LUN; a state of another is discarded */
 	uint32_t max_transfer;	/* MAXIMUM TRANSFER LENGTH, logical blocks; 0 = no limit */

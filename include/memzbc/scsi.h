@@ -50,6 +50,7 @@
 #define SA_FINISH_ZONE			0x02
 #define SA_OPEN_ZONE			0x03
 #define SA_RESET_WRITE_POINTER		0x04
+#define ZBC_OUT_COUNT_BYTE		12	/* ZONE COUNT */
 #define ZBC_OUT_ALL_BYTE		14
 #define ZBC_OUT_ALL			0x01
 #define SA_REPORT_ZONES			0x00	/* ZBC IN */
