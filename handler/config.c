@@ -266,10 +266,9 @@ static int check_same(const struct memzbc_config *now, const struct memzbc_confi
 
 	if (key_same(key, now, next))
 		return 0;
-	refuse(reason, "%s: set at creation only", key->name);
 	out = fmemopen(reason, MEMZBC_REASON_SIZE, "w");
 	if (!out)
-		return -EINVAL;
+		return refuse(reason, "%s: set at creation only", key->name);
 	fprintf(out, "%s=", key->name);
 	key_print(out, key, next, false);
 	fprintf(out, "%s: set at creation only: stays ",

@@ -91,8 +91,8 @@ const struct memzbc_key config_keys[KEYS] = {
 	[KEY_URSWRZ] = {
 		.name = "urswrz", .unit = "", .range = "0, 1", .preset = "1",
 		.when = AT_CREATION,
-		.help = "1 allows reads of unwritten blocks of sequential zones, and Linux needs it; "
-			"0 refuses them",
+		.help = "1 allows reads of unwritten blocks of sequential zones, and Linux needs "
+			"it; 0 refuses them",
 		.rule = RULE(WORD, urswrz, NULL),
 	},
 	[KEY_MEM] = {
@@ -193,8 +193,8 @@ const struct memzbc_key config_keys[KEYS] = {
 	[KEY_SEEK] = {
 		.name = "seek", .unit = "", .range = "0 to " TIME_MAX_TEXT, .preset = "0",
 		.when = AT_ANY_TIME,
-		.help = "Time that a read or write takes whose LBA is a whole LUN away from where "
-			"the one before ended; less distance takes less; 0 is off",
+		.help = "Time to cross the whole LUN: a read or write takes a share of it for the "
+			"distance from where the one before ended; 0 is off",
 		.rule = RULE(TIME, faults.seek, NULL),
 	},
 	[KEY_CACHE] = {
@@ -209,8 +209,17 @@ const struct memzbc_key config_keys[KEYS] = {
 		.range = "off, or KIND[@PART...], up to " TEXT(MEMZBC_ERROR_RULES_MAX)
 			 " of them joined by +",
 		.preset = "off", .when = AT_ANY_TIME,
-		.help = "Commands that fail, and how; the first rule that hits counts. "
-			"KIND is one of " RULE_KINDS "; PART is one of " RULE_PARTS,
+		.help = "Commands that fail; the first rule that hits counts. KIND: medium "
+			"(3/11/00 or 3/0C/00 at the first bad block, those before it are "
+			"done), hardware (4/44/00), aborted (B/47/03), notready (2/04/01), "
+			"busy, full (TASK SET FULL), conflict (RESERVATION CONFLICT), drop "
+			"(done, and answered after tTIME or 60s), partialBLOCKS (so many are "
+			"done, then as medium), senseKKAAQQ. PART: read, write, zone, sync, "
+			"other, any, or one operation: open, close, finish, reset, opXX, "
+			"opXX.XX (medium is for read and write, partial for write, the rest "
+			"for any but other, unless told); lbaFIRST or lbaFIRST-LAST; "
+			"pPROBABILITY, as p0.01 or p1%; nCOUNT, times; tTIME, how long the "
+			"rule holds",
 		.rule = RULE(RULES, faults.error, NULL),
 	},
 	[KEY_TRACE] = {

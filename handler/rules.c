@@ -8,6 +8,12 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
+/* What reasons name; keytable.c explains it. */
+#define RULE_KINDS "medium, hardware, aborted, notready, busy, full, conflict, drop, " \
+		   "partialBLOCKS, senseKKAAQQ"
+#define RULE_PARTS "read, write, zone, sync, other, any, open, close, finish, reset, " \
+		   "opXX, opXX.XX, lbaFIRST, lbaFIRST-LAST, pPROBABILITY, nCOUNT, tTIME"
+
 #define SURE 1000000	/* a probability of 1 */
 /* After LIO (30 s) and the initiators (30 s for disks) have given up. */
 #define DROP_TIME (60 * NS_PER_S)

@@ -11,11 +11,6 @@
 
 #include "text.h"
 
-#define RULE_KINDS "medium, hardware, aborted, notready, busy, full, conflict, drop, " \
-		   "partialBLOCKS, senseKKAAQQ"
-#define RULE_PARTS "read, write, zone, sync, other, any, open, close, finish, reset, " \
-		   "opXX, opXX.XX, lbaFIRST, lbaFIRST-LAST, pPROBABILITY, nCOUNT, tTIME"
-
 /* Replaces all rules. Returns 0, or -EINVAL with @reason set. */
 int rules_parse(struct memzbc_faults *faults, struct span text, char *reason);
 /* As rules_parse() takes them. */

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 #include "text.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <memzbc/config.h>
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -32,7 +28,7 @@ bool span_cut(struct span *s, const char *prefix)
 {
 	size_t len = strlen(prefix);
 
-	if (s->len < len || memcmp(s->at, prefix, len))
+	if (s->len < len || strncmp(s->at, prefix, len) != 0)
 		return false;
 	s->at += len;
 	s->len -= len;
@@ -68,25 +64,15 @@ int word_index(const char *words, struct span word)
 	return -1;
 }
 
-int refuse(char *reason, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(reason, MEMZBC_REASON_SIZE, format, args);
-	va_end(args);
-	return -EINVAL;
-}
-
 /* Value of a digit, or 16. */
-static uint64_t digit_value(char c)
+static unsigned int digit_value(char c)
 {
 	if (c >= '0' && c <= '9')
-		return (uint64_t)(c - '0');
+		return (unsigned int)(c - '0');
 	if (c >= 'a' && c <= 'f')
-		return (uint64_t)(c - 'a' + 10);
+		return (unsigned int)(c - 'a') + 10;
 	if (c >= 'A' && c <= 'F')
-		return (uint64_t)(c - 'A' + 10);
+		return (unsigned int)(c - 'A') + 10;
 	return 16;
 }
 
@@ -167,7 +153,7 @@ const char *parse_fraction(struct span text, uint64_t one, uint64_t *value)
 	return overflow ? OUT_OF_RANGE : NULL;
 }
 
-/* Longest first, because the others end with "s" too. */
+/* "s" last, because the others end with it too. */
 static const struct {
 	const char *name;
 	uint64_t ns;
@@ -178,23 +164,31 @@ static const struct {
 	{ "s", NS_PER_S },
 };
 
+/* Cuts @suffix off *@s; false if *@s does not end with it. */
+static bool cut_end(struct span *s, const char *suffix)
+{
+	size_t len = strlen(suffix);
+
+	if (s->len < len || strncmp(s->at + s->len - len, suffix, len) != 0)
+		return false;
+	s->len -= len;
+	return true;
+}
+
 const char *parse_time(struct span text, uint64_t *value)
 {
 	const char *wrong;
+	size_t i = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(time_units); i++) {
-		size_t len = strlen(time_units[i].name);
-
-		if (text.len < len || memcmp(text.at + text.len - len, time_units[i].name, len))
-			continue;
-		text.len -= len;
-		wrong = parse_fraction(text, time_units[i].ns, value);
-		return wrong && !strcmp(wrong, NO_FRACTION) ? NO_TIME : wrong;
-	}
-	wrong = parse_fraction(text, NS_PER_S, value);
+	while (i < ARRAY_SIZE(time_units) && !cut_end(&text, time_units[i].name))
+		i++;
+	wrong = parse_fraction(text, i < ARRAY_SIZE(time_units) ? time_units[i].ns : 1, value);
 	if (wrong && !strcmp(wrong, NO_FRACTION))
 		return NO_TIME;
-	return wrong || *value ? NO_UNIT : NULL;
+	/* Nothing takes as long in any unit. */
+	if (i == ARRAY_SIZE(time_units) && (wrong || *value))
+		return NO_UNIT;
+	return wrong;
 }
 
 void print_size(FILE *out, uint64_t bytes)

@@ -5,10 +5,13 @@
 #ifndef MEMZBC_TEXT_H
 #define MEMZBC_TEXT_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include <memzbc/config.h>
 
 #define TEXT_OF(number) #number
 #define TEXT(macro) TEXT_OF(macro)
@@ -36,8 +39,8 @@ struct span next_item(struct span *rest, const char *separator);
 /* Index of @word in the list @words ("a, b, c"), or -1. */
 int word_index(const char *words, struct span word);
 
-/* Writes a reason; returns -EINVAL. */
-int refuse(char *reason, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Writes a reason, of a format and its arguments; is -EINVAL. */
+#define refuse(reason, ...) ((void)snprintf(reason, MEMZBC_REASON_SIZE, __VA_ARGS__), -EINVAL)
 
 /* What a reason says of a number that is well-formed and too large or too small. */
 #define OUT_OF_RANGE "out of range"

@@ -347,7 +347,7 @@ static void help_shows_all(void **state)
 	(void)state;
 	assert_int_equal(count, ARRAY_SIZE(names));
 	for (size_t k = 0; k < count; k++) {
-		char line[1000];
+		char line[2000];
 
 		assert_string_equal(keys[k].name, names[k]);
 		assert_string_equal(keys[k].when, k < 10 ? "at creation" : "at any time");

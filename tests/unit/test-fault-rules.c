@@ -263,6 +263,23 @@ static void rules_within_the_lun(void **state)
 	assert_int_equal(memzbc_config_change(&cfg, "error=medium@lba2097151", reason), 0);
 }
 
+/* The help of key error explains every kind and part that reasons name. */
+static void help_names_all(void **state)
+{
+	static const char names[] = ACCEPTED_KINDS ", " ACCEPTED_PARTS;
+	size_t count, k = 0;
+	const struct memzbc_key *keys = memzbc_config_keys(&count);
+	char *list = strdup(names);
+
+	(void)state;
+	while (strcmp(keys[k].name, "error") != 0)
+		k++;
+	for (char *name = strtok(list, ", "); name; name = strtok(NULL, ", "))
+		if (strcmp(name, "accepted:") != 0 && !strstr(keys[k].help, name))
+			fail_dev(NULL, __FILE__, __LINE__, "no %s in \"%s\"", name, keys[k].help);
+	free(list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -270,6 +287,7 @@ int main(void)
 		cmocka_unit_test(rules_mean_and_print),
 		cmocka_unit_test(several_rules),
 		cmocka_unit_test(rules_within_the_lun),
+		cmocka_unit_test(help_names_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
