@@ -39,8 +39,14 @@ struct span next_item(struct span *rest, const char *separator);
 /* Index of @word in the list @words ("a, b, c"), or -1. */
 int word_index(const char *words, struct span word);
 
-/* Writes a reason, of a format and its arguments; is -EINVAL. */
-#define refuse(reason, ...) ((void)snprintf(reason, MEMZBC_REASON_SIZE, __VA_ARGS__), -EINVAL)
+static inline int refused(int length)
+{
+	(void)length;
+	return -EINVAL;
+}
+
+/* Writes a reason, of a format and its arguments, and returns -EINVAL. */
+#define refuse(reason, ...) refused(snprintf(reason, MEMZBC_REASON_SIZE, __VA_ARGS__))
 
 /* What a reason says of a number that is well-formed and too large or too small. */
 #define OUT_OF_RANGE "out of range"
