@@ -9,12 +9,11 @@
 #include "stats.h"
 #include "trace.h"
 
+/* The trace gets to know a command when it is kept or, if it never is, when it is complete. */
 void observe_arrived(struct memzbc_device *dev, struct request *rq)
 {
 	if (dev->stats)
 		stats_arrived(dev, rq);
-	if (dev->trace)
-		trace_write(dev, rq, MEMZBC_TRACE_ARRIVED);
 }
 
 static void read_sense(struct request *rq)

@@ -113,14 +113,11 @@ static void count_command(struct memzbc_device *dev, const struct request *rq)
 {
 	size_t index = rq->info.command ? (size_t)(rq->info.command - command_table) : COMMANDS;
 	struct stats_command *command = &dev->stats->commands[index];
-	bool moves_data = rq->info.class == MEMZBC_CLASS_READ ||
-			  rq->info.class == MEMZBC_CLASS_WRITE;
 
 	command->commands++;
-	if (rq->status != SAM_STAT_GOOD)
-		command->errors++;
-	else if (moves_data)
-		command->bytes += rq->info.x.blocks * dev->lun->cfg.lba_size;
+	command->errors += rq->status != SAM_STAT_GOOD;
+	if (moves_data(rq))
+		command->bytes += rq->moved * dev->lun->cfg.lba_size;
 }
 
 void stats_completed(struct memzbc_device *dev, const struct request *rq, uint64_t now)

@@ -19,8 +19,8 @@
 
 struct stats_command {
 	uint64_t commands;
-	uint64_t bytes;		/* of commands that ended with GOOD */
-	uint64_t errors;	/* that did not */
+	uint64_t bytes;		/* that they have read or written */
+	uint64_t errors;	/* commands that did not end with GOOD */
 };
 
 struct stats_sense {

@@ -87,12 +87,18 @@ void device_release(struct memzbc_device *dev, struct request *rq, enum memzbc_e
 	rq->stage = STAGE_NONE;
 }
 
-/* The answer goes out, and the request is free. */
-static void answer(struct memzbc_device *dev, struct request *rq)
+/* The answer goes out. */
+static void complete(struct memzbc_device *dev, struct request *rq)
 {
 	dev->outstanding--;
 	observe_answered(dev, rq);
 	dev->ops->complete(dev->arg, rq->tag, &rq->cmd, rq->status);
+}
+
+/* The answer goes out, and the request is free. */
+static void answer(struct memzbc_device *dev, struct request *rq)
+{
+	complete(dev, rq);
 	rq->next = dev->spare;
 	dev->spare = rq;
 }
@@ -122,11 +128,10 @@ static void wake(struct memzbc_device *dev, const struct request *rq)
 	hold_wake(dev, rq->zone.slot, true);
 }
 
-static void execute(struct memzbc_device *dev, struct request *rq)
+/* By the model, or as @rule says. */
+static void get_status(struct memzbc_device *dev, struct request *rq,
+		       const struct memzbc_error_rule *rule)
 {
-	const struct memzbc_error_rule *rule = error_hits(dev, rq);
-	uint64_t ns;
-
 	observe_executing(dev, rq, rule);
 	if (rule)
 		rq->status = error_execute(dev, rq, rule);
@@ -134,6 +139,14 @@ static void execute(struct memzbc_device *dev, struct request *rq)
 		rq->status = memzbc_lun_execute(dev->lun, &rq->cmd);
 	if (rq->status == SAM_STAT_GOOD)
 		rq->moved = rq->info.x.blocks;
+}
+
+static void execute(struct memzbc_device *dev, struct request *rq)
+{
+	const struct memzbc_error_rule *rule = error_hits(dev, rq);
+	uint64_t ns;
+
+	get_status(dev, rq, rule);
 	ns = delay_of(dev, rq);
 	rq->dropped = rule && rule->kind == MEMZBC_ERROR_DROP;
 	if (rq->dropped)
@@ -185,8 +198,8 @@ static struct request *new_request(struct memzbc_device *dev)
 	return rq;
 }
 
-static void describe(struct memzbc_device *dev, struct request *rq, struct memzbc_cmd *cmd,
-		     void *tag)
+static void arrive(struct memzbc_device *dev, struct request *rq, struct memzbc_cmd *cmd,
+		   void *tag)
 {
 	*rq = (struct request){
 		.cmd = *cmd,
@@ -201,21 +214,29 @@ static void describe(struct memzbc_device *dev, struct request *rq, struct memzb
 	rq->cmd.receipt = NO_RECEIPT;
 	if (rq->info.has_range && rq->info.x.lba < dev->lun->geo.capacity)
 		rq->zone = geometry_zone(&dev->lun->geo, rq->info.x.lba);
+	dev->outstanding++;
+	observe_arrived(dev, rq);
+}
+
+/* There is no stage to pass, or no memory to be kept in. */
+static void pass_stages_by(struct memzbc_device *dev, struct memzbc_cmd *cmd, void *tag)
+{
+	struct request rq;
+
+	arrive(dev, &rq, cmd, tag);
+	get_status(dev, &rq, NULL);
+	complete(dev, &rq);
 }
 
 void memzbc_device_submit_active(struct memzbc_device *dev, struct memzbc_cmd *cmd, void *tag)
 {
-	struct request *rq = new_request(dev);
+	struct request *rq = dev->staged ? new_request(dev) : NULL;
 
 	if (!rq) {
-		uint8_t status = memzbc_lun_execute(dev->lun, cmd);
-
-		dev->ops->complete(dev->arg, tag, cmd, status);
+		pass_stages_by(dev, cmd, tag);
 		return;
 	}
-	describe(dev, rq, cmd, tag);
-	dev->outstanding++;
-	observe_arrived(dev, rq);
+	arrive(dev, rq, cmd, tag);
 	if (!reorder_takes(dev, rq))
 		device_admit(dev, rq);
 	run_ready(dev);
@@ -307,6 +328,8 @@ int memzbc_device_set_faults(struct memzbc_device *dev, const struct memzbc_faul
 {
 	int err = observe_set(dev, faults);
 
+	if (!err)
+		err = observe_set(dev, faults);
 	if (err)
 		return err;
 	lun_set_faults(dev->lun, faults);
@@ -317,8 +340,8 @@ int memzbc_device_set_faults(struct memzbc_device *dev, const struct memzbc_faul
 		dev->error_prng[i].state = (faults->seed ^ SEED_ERROR) + i;
 		dev->error_left[i] = faults->error[i].count;
 	}
-	dev->active = faults->reorder || faults->hold || any_delay(faults) || faults->cache ||
-		      faults->error_rules || faults->trace || faults->stats;
+	dev->staged = faults->reorder || faults->hold || any_delay(faults) || faults->error_rules;
+	dev->active = dev->staged || faults->cache || faults->trace || faults->stats;
 	if (!faults->reorder)
 		release_list(dev, &dev->reordered, MEMZBC_ENDING_SETTINGS);
 	if (!faults->hold)

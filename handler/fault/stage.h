@@ -102,6 +102,7 @@ struct memzbc_device {
 		};
 	};
 	struct memzbc_faults faults;
+	bool staged;		/* commands may be kept or fail */
 	struct stats *stats;	/* NULL: off */
 	struct trace *trace;	/* NULL: off */
 	uint64_t armed;		/* deadline that the caller knows */

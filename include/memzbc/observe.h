@@ -73,7 +73,7 @@ struct memzbc_trace_header {
 	uint32_t header_size;	/* bytes before the first record */
 	uint32_t record_size;	/* bytes */
 	uint32_t count;		/* records in the ring */
-	uint64_t arrivals;	/* number of the last command, 0 if there was none */
+	uint64_t arrivals;	/* number of the last command that has a record, or 0 */
 	uint64_t executions;	/* commands executed */
 	uint64_t completions;	/* commands answered */
 	/* Number of the first command of the process that writes: older ones get no answer more. */
