@@ -445,6 +445,7 @@ static void free_lun(struct memzbc_control_lun *lun)
 {
 	free((char *)lun->params.name);
 	free((char *)lun->params.backstore);
+	free((char *)lun->params.state_dir);
 	free(lun);
 }
 
@@ -457,7 +458,8 @@ static struct memzbc_control_lun *new_lun(const struct memzbc_control_params *pa
 	lun->params = *params;
 	lun->params.name = strdup(params->name);
 	lun->params.backstore = strdup(params->backstore);
-	if (lun->params.name && lun->params.backstore)
+	lun->params.state_dir = strdup(params->state_dir);
+	if (lun->params.name && lun->params.backstore && lun->params.state_dir)
 		return lun;
 	free_lun(lun);
 	return NULL;

@@ -110,3 +110,8 @@ uint8_t reply(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const void *data, 
 	iov_zero(cmd, sent, size - sent);
 	return SAM_STAT_GOOD;
 }
+
+bool all_zero(const uint8_t *buf, size_t len)
+{
+	return buf[0] == 0 && memcmp(buf, buf + 1, len - 1) == 0;
+}

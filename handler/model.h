@@ -151,6 +151,7 @@ uint64_t iov_bytes(const struct memzbc_cmd *cmd);
 void iov_zero(const struct memzbc_cmd *cmd, uint64_t offset, uint64_t len);
 void iov_copy_in(const struct memzbc_cmd *cmd, uint64_t offset, const void *from, uint64_t len);
 void iov_copy_out(const struct memzbc_cmd *cmd, uint64_t offset, void *to, uint64_t len);
+bool all_zero(const uint8_t *buf, size_t len);
 /* The beginning of the range as at most @max pieces in @vec; returns their number. */
 size_t iov_slice(const struct memzbc_cmd *cmd, uint64_t offset, uint64_t len, struct iovec *vec,
 		 size_t max);

@@ -56,6 +56,8 @@ struct plugin_lun {
 	uint64_t deadline;	/* nanoseconds, or MEMZBC_NEVER */
 	bool stopping;
 	struct memzbc_control_lun *control;	/* NULL: it has no control socket */
+	char state_dir[STATES_PATH_SIZE];
+	char backstore[MEMZBC_BACKSTORE_SIZE];	/* empty: not known */
 };
 
 _Static_assert(SENSE_BUFFERSIZE == MEMZBC_SENSE_SIZE, "the model fills the ring's sense buffer");
@@ -185,6 +187,7 @@ static void submit(struct plugin_lun *lun, struct tcmulib_cmd *ring_cmd)
 		.iov = ring_cmd->iovec,
 		.iov_cnt = ring_cmd->iov_cnt,
 		.sense = ring_cmd->sense_buf,
+		.tag = ring_cmd->cmd_id,
 	};
 
 	memzbc_device_submit(lun->model, &cmd, ring_cmd);
@@ -296,10 +299,10 @@ static int plugin_parse(struct tcmu_device *dev, const char *string, struct memz
 static int open_model(struct plugin_lun *lun, char *reason)
 {
 	struct memzbc_config cfg;
-	char state_dir[STATES_PATH_SIZE];
 	struct memzbc_lun_params params = {
 		.cfg = &cfg,
-		.state_dir = state_dir,
+		.state_dir = lun->state_dir,
+		.backstore = lun->backstore,
 		.max_transfer = tcmu_dev_get_max_xfer_len(lun->dev),
 		.serial = plugin_serial,
 		.serial_arg = lun,
@@ -309,8 +312,8 @@ static int open_model(struct plugin_lun *lun, char *reason)
 	int ret = plugin_parse(lun->dev, tcmu_dev_get_cfgstring(lun->dev), &cfg, reason);
 
 	if (ret == 0)
-		ret = states_locate(tcmu_dev_get_uio_name(lun->dev), state_dir, &params.token,
-				    reason);
+		ret = states_locate(tcmu_dev_get_uio_name(lun->dev), lun->state_dir,
+				    &params.token, reason);
 	if (ret == 0)
 		ret = memzbc_device_open(&params, &plugin_ops, lun, &lun->model, reason);
 	return ret;
@@ -343,18 +346,21 @@ static void control_unlock(void *arg)
 /* A LUN works without a control socket, too. */
 static void open_control(struct plugin_lun *lun)
 {
-	char backstore[UIO_BACKSTORE_SIZE], reason[MEMZBC_REASON_SIZE] = "LIO tells no name";
-	struct memzbc_control_params params = {
-		.backstore = backstore,
-		.dev = lun->model,
-		.lock = control_lock,
-		.unlock = control_unlock,
-		.arg = lun,
-	};
-	int ret = uio_backstore(tcmu_dev_get_uio_name(lun->dev), backstore);
+	char reason[MEMZBC_REASON_SIZE] = "no control socket: LIO tells no name";
+	const char *slash = strchr(lun->backstore, '/');
+	int ret = -ENOENT;
 
-	if (ret == 0) {
-		params.name = strchr(backstore, '/') + 1;
+	if (slash) {
+		const struct memzbc_control_params params = {
+			.name = slash + 1,
+			.backstore = lun->backstore,
+			.state_dir = lun->state_dir,
+			.dev = lun->model,
+			.lock = control_lock,
+			.unlock = control_unlock,
+			.arg = lun,
+		};
+
 		ret = memzbc_control_add(&params, &lun->control, reason);
 	}
 	if (ret < 0)
@@ -377,6 +383,8 @@ static struct plugin_lun *new_lun(struct tcmu_device *dev)
 	if (!lun)
 		return NULL;
 	lun->dev = dev;
+	if (uio_backstore(tcmu_dev_get_uio_name(dev), lun->backstore) < 0)
+		lun->backstore[0] = '\0';
 	lun->deadline = MEMZBC_NEVER;
 	pthread_mutex_init(&lun->lock, NULL);
 	pthread_condattr_init(&attr);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 #include "requests.h"
 
-#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <memzbc/config.h>
+#include <memzbc/observe.h>
+#include <memzbc/operate.h>
 
 #include "json.h"
 #include "keytable.h"
@@ -142,14 +145,165 @@ static int request_set(struct request *rq)
 	cfg = current_config(rq);
 	err = memzbc_config_change(&cfg, settings, rq->reason);
 	if (!err) {
-		err = memzbc_device_set_faults(rq->lun->dev, &cfg.faults);
-		if (err)
-			refuse(rq->reason, "no memory for these settings");
+		if (memzbc_device_set_faults(rq->lun->dev, &cfg.faults))
+			err = refuse(rq->reason, "no memory for these settings");
 	}
 	unlock(rq);
 	if (!err)
 		print_settings(rq, &cfg);
 	return err;
+}
+
+/* One of the zones of a request: its condition in the words of the protocol. */
+static const struct {
+	const char *name;
+	enum memzbc_zone_change change;
+} zone_words[] = {
+	{ "empty", MEMZBC_ZONE_EMPTY },	{ "closed", MEMZBC_ZONE_CLOSED },
+	{ "full", MEMZBC_ZONE_FULL },	{ "readonly", MEMZBC_ZONE_READ_ONLY },
+	{ "offline", MEMZBC_ZONE_OFFLINE }, { "notwp", MEMZBC_ZONE_NOT_WP },
+};
+
+struct zone_request {
+	uint64_t first, last;
+	enum memzbc_zone_change change;
+	uint64_t pointer;
+};
+
+static int parse_zones(const struct request *rq, struct zone_request *z)
+{
+	struct span rest = span_of(rq->words[1]);
+	const char *wrong = parse_count(next_item(&rest, "-"), &z->first);
+
+	z->last = z->first;
+	if (!wrong && rest.at)
+		wrong = parse_count(rest, &z->last);
+	if (!wrong && (z->last < z->first || z->last > UINT32_MAX))
+		wrong = OUT_OF_RANGE;
+	if (wrong)
+		return refuse(rq->reason, "zones '%.60s': %s; accepted: a number, or "
+			      "FIRST-LAST", rq->words[1], wrong);
+	return 0;
+}
+
+/* A condition, a write pointer, or both. */
+static int parse_change(const struct request *rq, size_t i, struct zone_request *z)
+{
+	struct span word = span_of(rq->words[i]);
+	const char *wrong;
+
+	if (span_cut(&word, "wp=") && z->pointer == MEMZBC_POINTER_KEPT) {
+		wrong = parse_count(word, &z->pointer);
+		return wrong ? refuse(rq->reason, "%.60s: %s; accepted: blocks from the start of "
+				      "the zone", rq->words[i], wrong) : 0;
+	}
+	for (size_t w = 0; w < sizeof(zone_words) / sizeof(zone_words[0]); w++) {
+		if (i == 2 && !strcmp(rq->words[i], zone_words[w].name)) {
+			z->change = zone_words[w].change;
+			return 0;
+		}
+	}
+	return refuse(rq->reason, "'%.60s'; accepted: empty, closed, full, readonly, offline, "
+		      "notwp, wp=BLOCKS, closed wp=BLOCKS", rq->words[i]);
+}
+
+/* A request of many zones lets commands through between two of them. */
+static void pause_now_and_then(struct timespec *since)
+{
+	static const struct timespec nap = { .tv_nsec = 100000 };
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (now.tv_sec == since->tv_sec && now.tv_nsec - since->tv_nsec < 1000000)
+		return;
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
+	clock_gettime(CLOCK_MONOTONIC, since);
+}
+
+/* What can be refused was refused before. Returns how many zones were changed. */
+static uint64_t set_zones(const struct request *rq, const struct zone_request *z)
+{
+	struct timespec since = { 0 };
+	uint64_t zone;
+
+	for (zone = z->first; zone <= z->last && !atomic_load(rq->stop); zone++) {
+		lock(rq);
+		memzbc_device_set_zone(rq->lun->dev, (uint32_t)zone, z->change, z->pointer,
+				       rq->reason);
+		unlock(rq);
+		pause_now_and_then(&since);
+	}
+	return zone - z->first;
+}
+
+static int request_zone(struct request *rq)
+{
+	const struct memzbc_lun *lun = memzbc_device_lun(rq->lun->dev);
+	struct zone_request z = { .change = MEMZBC_ZONE_POINTER, .pointer = MEMZBC_POINTER_KEPT };
+	int err = parse_zones(rq, &z);
+
+	for (size_t i = 2; i < rq->words_count && !err; i++)
+		err = parse_change(rq, i, &z);
+	for (uint64_t zone = z.first; zone <= z.last && !err; zone++)
+		err = memzbc_lun_check_zone(lun, (uint32_t)zone, z.change, z.pointer, rq->reason);
+	if (!err)
+		fprintf(rq->out, ",\"zones\":%" PRIu64, set_zones(rq, &z));
+	return err;
+}
+
+static int request_stats(struct request *rq)
+{
+	struct memzbc_stats *stats;
+
+	lock(rq);
+	stats = memzbc_device_stats(rq->lun->dev);
+	unlock(rq);
+	if (!stats)
+		return refuse(rq->reason, "no memory for a copy of the statistics");
+	fputs(",\"stats\":", rq->out);
+	memzbc_stats_json(stats, rq->out);
+	free(stats);
+	return 0;
+}
+
+static int request_reset_stats(struct request *rq)
+{
+	lock(rq);
+	memzbc_device_stats_reset(rq->lun->dev);
+	unlock(rq);
+	return 0;
+}
+
+static int request_trace(struct request *rq)
+{
+	const struct memzbc_config cfg = locked_config(rq);
+	char path[PATH_MAX];
+
+	fputs(",\"trace\":", rq->out);
+	if (!cfg.faults.trace) {
+		fputs("null", rq->out);
+		return 0;
+	}
+	snprintf(path, sizeof(path), "%s/" MEMZBC_TRACE_FILE, rq->lun->state_dir);
+	json_string(rq->out, path);
+	return 0;
+}
+
+static int request_power_loss(struct request *rq)
+{
+	struct memzbc_power_loss loss;
+	uint64_t count = UINT64_MAX;
+	const char *wrong = NULL;
+
+	if (rq->words_count > 1)
+		wrong = parse_count(span_of(rq->words[1]), &count);
+	if (wrong)
+		return refuse(rq->reason, "count '%.60s': %s", rq->words[1], wrong);
+	lock(rq);
+	loss = memzbc_device_power_loss(rq->lun->dev, count);
+	unlock(rq);
+	fprintf(rq->out, ",\"writes\":%" PRIu64 ",\"bytes\":%" PRIu64, loss.writes, loss.bytes);
+	return 0;
 }
 
 static request_fn request_help;
@@ -160,6 +314,13 @@ static const struct request_kind kinds[] = {
 	{ "config", "", "the config string in force", 0, 0, request_config },
 	{ "get", "[KEY...]", "values of keys that may change at any time", 0, KEYS, request_get },
 	{ "set", "KEY=VALUE...", "change them, all or none", 1, KEYS, request_set },
+	{ "zone", "FIRST[-LAST] CONDITION|wp=BLOCKS|closed wp=BLOCKS",
+	  "change zones, as a failing drive would", 2, 3, request_zone },
+	{ "stats", "", "what the LUN has counted", 0, 0, request_stats },
+	{ "reset-stats", "", "count from zero", 0, 0, request_reset_stats },
+	{ "trace", "", "the file with the last commands", 0, 0, request_trace },
+	{ "power-loss", "[COUNT]", "undo the COUNT newest writes that are not durable, or all", 0,
+	  1, request_power_loss },
 };
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))

@@ -197,11 +197,6 @@ static int store_pattern(struct memzbc_lun *lun, const uint8_t *block, uint64_t 
 	return err;
 }
 
-static bool all_zero(const uint8_t *buf, size_t len)
-{
-	return buf[0] == 0 && memcmp(buf, buf + 1, len - 1) == 0;
-}
-
 uint8_t sbc_write_same(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 {
 	struct cdb_range r = cdb_range(cmd->cdb);

@@ -49,6 +49,6 @@ int uio_backstore(const char *uio, char *backstore)
 	fclose(file);
 	if (found != 2)
 		return -EINVAL;
-	snprintf(backstore, UIO_BACKSTORE_SIZE, "user_%s/%s", hba, name);
+	snprintf(backstore, MEMZBC_BACKSTORE_SIZE, "user_%s/%s", hba, name);
 	return 0;
 }

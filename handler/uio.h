@@ -5,16 +5,14 @@
 #ifndef MEMZBC_UIO_H
 #define MEMZBC_UIO_H
 
-#include <stddef.h>
 #include <stdint.h>
+
+#include <memzbc/lun.h>
 
 /* Tests put it elsewhere. */
 #ifndef UIO_CLASS
 #define UIO_CLASS "/sys/class/uio"
 #endif
-
-/* Longest "user_N/NAME", with its NUL: the name of a directory of configfs has 255 bytes at most. */
-#define UIO_BACKSTORE_SIZE 280
 
 /**
  * uio_token() - what tells a device from all others since the machine booted
@@ -28,7 +26,7 @@ int uio_token(const char *uio, uint64_t *token);
 /**
  * uio_backstore() - the backstore that a device belongs to
  * @uio: name of the device
- * @backstore: out: "user_N/NAME", its directory in configfs; UIO_BACKSTORE_SIZE bytes
+ * @backstore: out: "user_N/NAME", its directory in configfs; MEMZBC_BACKSTORE_SIZE bytes
  *
  * Return: 0, or -errno.
  */

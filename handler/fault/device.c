@@ -136,7 +136,7 @@ static void get_status(struct memzbc_device *dev, struct request *rq,
 	if (rule)
 		rq->status = error_execute(dev, rq, rule);
 	else
-		rq->status = memzbc_lun_execute(dev->lun, &rq->cmd);
+		rq->status = power_execute(dev, &rq->cmd);
 	if (rq->status == SAM_STAT_GOOD)
 		rq->moved = rq->info.x.blocks;
 }
@@ -182,6 +182,13 @@ static void arm(struct memzbc_device *dev)
 		return;
 	dev->armed = deadline;
 	dev->ops->arm(dev->arg, deadline);
+}
+
+void device_zones_moved(struct memzbc_device *dev, uint32_t slot)
+{
+	hold_wake(dev, slot, false);
+	run_ready(dev);
+	arm(dev);
 }
 
 /* NULL: no memory to hold a command with. */
@@ -326,7 +333,7 @@ static void release_answers(struct memzbc_device *dev)
 
 int memzbc_device_set_faults(struct memzbc_device *dev, const struct memzbc_faults *faults)
 {
-	int err = observe_set(dev, faults);
+	int err = power_set(dev, faults);
 
 	if (!err)
 		err = observe_set(dev, faults);
@@ -400,6 +407,7 @@ void memzbc_device_close(struct memzbc_device *dev)
 		free(rq);
 	}
 	free(dev->timers.heap);
+	power_end(dev);
 	observe_end(dev);
 	memzbc_lun_close(dev->lun);
 	free(dev);

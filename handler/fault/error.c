@@ -135,7 +135,7 @@ static uint8_t fail_halfway(struct memzbc_device *dev, struct request *rq,
 		memcpy(cdb, rq->cmd.cdb, command_cdb_len(rq->cmd.cdb));
 		shorten(cdb, good);
 		cmd.cdb = cdb;
-		status = memzbc_lun_execute(dev->lun, &cmd);
+		status = power_execute(dev, &cmd);
 		rq->cmd.receipt = cmd.receipt;
 		if (status != SAM_STAT_GOOD)
 			return status;
@@ -160,6 +160,6 @@ uint8_t error_execute(struct memzbc_device *dev, struct request *rq,
 	case MEMZBC_ERROR_STATUS:
 		return rule->status;
 	default:
-		return memzbc_lun_execute(dev->lun, &rq->cmd);
+		return power_execute(dev, &rq->cmd);
 	}
 }

@@ -105,6 +105,7 @@ struct memzbc_device {
 	bool staged;		/* commands may be kept or fail */
 	struct stats *stats;	/* NULL: off */
 	struct trace *trace;	/* NULL: off */
+	struct power *power;	/* NULL: no volatile cache */
 	uint64_t armed;		/* deadline that the caller knows */
 	uint64_t arrivals;
 	uint32_t outstanding;	/* arrived and not complete */
@@ -132,6 +133,8 @@ _Static_assert(offsetof(struct memzbc_device, front) == 0 &&
 void device_admit(struct memzbc_device *dev, struct request *rq);
 /* A request is executed, whatever hold says; not before the caller returns. */
 void device_execute(struct memzbc_device *dev, struct request *rq);
+/* Write pointers have moved without a command, in @slot or, if NO_SLOT, anywhere. */
+void device_zones_moved(struct memzbc_device *dev, uint32_t slot);
 /* Keep @rq in @stage until @deadline. */
 void device_keep(struct memzbc_device *dev, struct request *rq, enum stage stage,
 		 uint64_t deadline);
@@ -164,6 +167,14 @@ void hold_wake(struct memzbc_device *dev, uint32_t slot, bool write);
 
 /* delay.c: nanoseconds that the answer of an executed command takes; moves the arm. */
 uint64_t delay_of(struct memzbc_device *dev, const struct request *rq);
+
+/*
+ * power.c: memzbc_lun_execute(), with a volatile cache if there is one; all commands go through it.
+ */
+uint8_t power_execute(struct memzbc_device *dev, struct memzbc_cmd *cmd);
+/* Makes the cache as large as @faults say. Returns 0, or -ENOMEM with nothing changed. */
+int power_set(struct memzbc_device *dev, const struct memzbc_faults *faults);
+void power_end(struct memzbc_device *dev);
 
 /* error.c: the rule that hits the request, or NULL; counts. */
 const struct memzbc_error_rule *error_hits(struct memzbc_device *dev, const struct request *rq);

@@ -12,20 +12,25 @@
  * {"ok":true,...} or {"ok":false,"error":"..."}. Requests are answered in order; a client may send
  * several before it reads. The requests of protocol 1, which may get more members in their answers:
  *
- *  version			"protocol", "version" of memzbc, "name", "backstore" ("user_N/NAME")
- *  help			"requests": usage and meaning of each
- *  config			"config": the whole config string as it is in force; "zones"; "capacity",
- *				"zone_size" and "zone_cap" in logical blocks; "lba_size" in bytes
- *  get [KEY...]		"settings": the keys that may change at any time, or those named
- *  set KEY=VALUE...		changes them, all or none; "settings" as get
- *  zone N[-M] CONDITION [wp=B]	  makes zones, numbered from 0 without gaps, empty, closed, full,
- *  zone N[-M] wp=B		readonly, offline or notwp, or moves their write pointers to block B
- *				of the zone (see memzbc_lun_set_zone()); "zones": how many. They are
- *				judged together, then changed one after another
- *  stats, reset-stats		"stats": counters; sets them to zero
- *  trace			"trace": path of the file with the last commands, or null
- *  power-loss [COUNT]		takes the power away (see memzbc_device_power_loss()); "writes" and
- *				"bytes" that vanished, "zones" whose write pointer went back
+ *  version		"protocol", "version" of memzbc, "name", "backstore" ("user_N/NAME")
+ *  help		"requests": usage and meaning of each
+ *  config		"config": the settings in force as a config string, without what is set at
+ *			creation; "zones"; "capacity", "zone_size" and "zone_cap" in logical
+ *			blocks; "lba_size" in bytes
+ *  get [KEY...]	"settings": the keys that may change at any time, or those named; sizes in
+ *			bytes, times and rules as text
+ *  set KEY=VALUE...	changes them, all or none; "settings" as get
+ *  zone FIRST[-LAST] CONDITION
+ *  zone FIRST[-LAST] wp=BLOCKS
+ *  zone FIRST[-LAST] closed wp=BLOCKS
+ *			makes zones empty, closed, full, readonly, offline or notwp, or moves their
+ *			write pointers, see memzbc_lun_set_zone(); "zones": how many. All are judged
+ *			before the first is changed; commands are executed between two of them
+ *  stats		"stats": counters, see memzbc/observe.h
+ *  reset-stats		sets them to zero
+ *  trace		"trace": path of the file with the last commands, null if there is none
+ *  power-loss [COUNT]	the power fails, see memzbc_device_power_loss(); "writes" and "bytes" that
+ *			vanished
  *
  * A connection is closed after a line that is too long, after MEMZBC_CONTROL_IDLE_MS in which it
  * did not complete a request or did not take the answer, and when the LUN goes away. Of more than
@@ -48,6 +53,7 @@ struct memzbc_control_lun;
 struct memzbc_control_params {
 	const char *name;	/* of the LUN, as LIO has it; kept as a copy */
 	const char *backstore;	/* "user_N/NAME"; kept as a copy */
+	const char *state_dir;	/* of memzbc_lun_params; kept as a copy */
 	struct memzbc_device *dev;
 	/* The device is the caller's alone between lock() and unlock(), for a short time. */
 	void (*lock)(void *arg);

@@ -76,7 +76,6 @@ int memzbc_device_set_zone(struct memzbc_device *dev, uint32_t zone,
 struct memzbc_power_loss {
 	uint64_t writes;	/* commands whose effect vanished */
 	uint64_t bytes;		/* that they had written */
-	uint32_t zones;		/* sequential zones whose write pointer went back */
 };
 
 /**

@@ -67,7 +67,7 @@ static struct {
 	struct memzbc_config cfg; /* in force */
 	unsigned int faults_set;
 	struct memzbc_control_params control;
-	char control_name[UIO_BACKSTORE_SIZE], control_backstore[UIO_BACKSTORE_SIZE];
+	char control_name[MEMZBC_BACKSTORE_SIZE], control_backstore[MEMZBC_BACKSTORE_SIZE];
 	const char *control_dir;
 	int control_result, uio_result;
 	unsigned int controls; /* now */
@@ -255,6 +255,7 @@ void memzbc_device_submit_active(struct memzbc_device *dev, struct memzbc_cmd *c
 	assert_int_equal(cmd->iov_cnt, 1);
 	memcpy(&id, cmd->cdb, sizeof(id));
 	assert_int_equal(id, fake.executed);
+	assert_int_equal(cmd->tag, id);
 	fake.executed++;
 	cmd->receipt = id + 1u;
 	if (!fake.hold[id]) {
@@ -358,7 +359,7 @@ void memzbc_control_remove(struct memzbc_control_lun *lun)
 
 int uio_backstore(const char *uio, char *backstore)
 {
-	snprintf(backstore, UIO_BACKSTORE_SIZE, "user_3/lun of %s", uio);
+	snprintf(backstore, MEMZBC_BACKSTORE_SIZE, "user_3/lun of %s", uio);
 	return fake.uio_result;
 }
 
@@ -556,6 +557,7 @@ static void model_is_opened_with_what_lio_has(void **state)
 {
 	(void)state;
 	assert_int_equal(fake.params.token, 4711);
+	assert_string_equal(fake.params.backstore, "user_3/lun of uio7");
 	assert_int_equal(fake.params.max_transfer, 2048);
 }
 
@@ -696,6 +698,7 @@ static void lun_has_a_control_socket_while_it_is_open(void **state)
 	assert_string_equal(fake.control_dir, "/run/memzbc");
 	assert_string_equal(fake.control_name, "lun of uio7");
 	assert_string_equal(fake.control_backstore, "user_3/lun of uio7");
+	assert_string_equal(fake.control.state_dir, "/state/of/uio7");
 	assert_ptr_equal(fake.control.dev, &fake);
 	assert_int_equal(fake.controls, 1);
 	close_and_unload(state);

@@ -113,7 +113,7 @@ static void write_name(const char *text)
 /* As the kernel writes it. The name may have anything but a slash. */
 static void backstore_is_in_the_name_of_the_device(void **state)
 {
-	char backstore[UIO_BACKSTORE_SIZE];
+	char backstore[MEMZBC_BACKSTORE_SIZE];
 
 	(void)state;
 	assert_int_equal(mkdir(UIO_CLASS "/uio5", 0755), 0);
