@@ -7,6 +7,9 @@
 #include <memzbc/bytes.h>
 #include <memzbc/scsi.h>
 
+/* Where no command can start: there was none before. */
+#define NO_LBA UINT64_MAX
+
 struct stats *stats_new(const struct memzbc_device *dev)
 {
 	struct stats *stats = calloc(1, sizeof(*stats));
@@ -14,6 +17,7 @@ struct stats *stats_new(const struct memzbc_device *dev)
 	if (!stats)
 		return NULL;
 	stats->since = dev->ops->now(dev->arg);
+	stats->reads.next = stats->writes.next = NO_LBA;
 	stats->next_write = calloc(dev->lun->geo.slots, sizeof(*stats->next_write));
 	if (stats->next_write)
 		return stats;

@@ -119,7 +119,7 @@ static void complete(void *arg, void *tag, const struct memzbc_cmd *cmd, uint8_t
 
 static const struct memzbc_device_ops ops = { .now = now, .complete = complete, .arm = arm };
 
-static void open_device(struct rig *rig)
+void rig_reopen(struct rig *rig)
 {
 	struct dev *dev = rig->dev;
 	char reason[MEMZBC_REASON_SIZE] = "";
@@ -143,7 +143,7 @@ struct rig *rig_open(const struct geo *geo, const struct memzbc_faults *faults)
 	rig->armed = MEMZBC_NEVER;
 	rig->dev = dev_open_geo(geo, NULL);
 	dev_stop(rig->dev);
-	open_device(rig);
+	rig_reopen(rig);
 	rig_set(rig, faults);
 	return rig;
 }

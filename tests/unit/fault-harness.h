@@ -78,6 +78,8 @@ struct rig *rig_open_holding(uint32_t writes, uint64_t time);
 struct rig *rig_open_failing(const struct geo *geo, struct memzbc_error_rule rule);
 /* All commands must be complete, and no deadline armed. */
 void rig_close(struct rig *rig);
+/* The device, which the test has closed, with a new process, so to say. */
+void rig_reopen(struct rig *rig);
 void rig_set(struct rig *rig, const struct memzbc_faults *faults);
 void rig_run_until(struct rig *rig, uint64_t time);
 void rig_run_for(struct rig *rig, uint64_t time);
