@@ -21,7 +21,8 @@ from typing import Any
 
 HEADERS = ["libtcmu.h", "libtcmu_common.h", "libtcmu_log.h", "tcmu-runner.h", "tcmur_device.h"]
 # The originals use pthread_t without including its header.
-PROLOGUE = "#include <pthread.h>\n#include <stddef.h>\n#include <stdio.h>\n" + "".join(f"#include <{name}>\n" for name in HEADERS)
+SYSTEM_HEADERS = ["pthread.h", "stddef.h", "stdio.h"]
+PROLOGUE = "".join(f"#include <{name}>\n" for name in SYSTEM_HEADERS + HEADERS)
 CFLAGS = ["-std=gnu11", "-D_GNU_SOURCE"]
 
 
