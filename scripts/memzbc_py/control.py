@@ -59,6 +59,9 @@ def _why_not(name: str, error: OSError) -> str:
 def control_request(name: str, *words: str) -> dict[str, Any]:
     """Sends a request to LUN NAME; the members of its answer. Raises MemzbcError, with the LUN's
     reason when it refuses."""
+    for word in words:
+        if not re.fullmatch(r"[!-~]+", word):
+            raise MemzbcError(f"'{word}' is no word of ASCII without blanks")
     try:
         line = _ask(socket_path(name), " ".join(words))
     except OSError as error:

@@ -7,7 +7,7 @@ from typing import Callable
 
 from .control import control_request
 from .show import print_result
-from .units import MemzbcError, parse_settings, split_config
+from .units import MemzbcError, format_size, parse_settings, split_config
 
 Run = Callable[[argparse.Namespace], int]
 AddCommand = Callable[[str, Run, str], argparse.ArgumentParser]
@@ -43,6 +43,31 @@ def get_keys(args: argparse.Namespace) -> int:
     return 0
 
 
+def change_zones(args: argparse.Namespace) -> int:
+    """memzbc zone"""
+    count = control_request(args.name, "zone", args.which, *args.change)["zones"]
+    text = f"{args.name}: {count} zone{'s' if count != 1 else ''}: {' '.join(args.change)}"
+    print_result(args, {"name": args.name, "zones": count}, text)
+    return 0
+
+
+def lose_power(args: argparse.Namespace) -> int:
+    """memzbc power-loss"""
+    words = [] if args.count is None else [str(args.count)]
+    loss = control_request(args.name, "power-loss", *words)
+    writes = f"{loss['writes']} write{'s' if loss['writes'] != 1 else ''}"
+    text = f"{args.name}: {writes} vanished, {format_size(loss['bytes'])}"
+    print_result(args, {"name": args.name} | loss, text)
+    return 0
+
+
+def reset_statistics(args: argparse.Namespace) -> int:
+    """memzbc reset-stats"""
+    control_request(args.name, "reset-stats")
+    print_result(args, {"name": args.name, "reset": True}, f"{args.name}: statistics from zero")
+    return 0
+
+
 def add_commands(command: AddCommand) -> None:
     """Adds these commands to the command line."""
     setting = command("set", set_keys, "change keys of a LUN in use, all or none")
@@ -56,3 +81,29 @@ def add_commands(command: AddCommand) -> None:
     getting = command("get", get_keys, "show the keys of a LUN that may change at any time")
     getting.add_argument("name", metavar="NAME")
     getting.add_argument("key", metavar="KEY", nargs="?", help="show the value of this key only")
+    zone = command("zone", change_zones, "change zones, as a failing drive would")
+    zone.add_argument("name", metavar="NAME")
+    zone.add_argument(
+        "which", metavar="WHICH[-TO]", help="number of a zone, as 'memzbc zones' shows it"
+    )
+    zone.add_argument(
+        "change",
+        metavar=("CONDITION", "wp=N"),
+        nargs="+",
+        help="empty (data discarded), closed (as it was: empty or full if its write pointer is at"
+        " an end), full, readonly, offline (data kept), notwp (a conventional zone is well again);"
+        " wp=N moves the write pointer to block N of the zone, alone or after closed",
+    )
+    power = command(
+        "power-loss", lose_power, "undo the newest writes that are not durable (key cache)"
+    )
+    power.add_argument("name", metavar="NAME")
+    power.add_argument(
+        "count",
+        metavar="COUNT",
+        nargs="?",
+        type=int,
+        help="how many writes vanish at most (default: all)",
+    )
+    reset = command("reset-stats", reset_statistics, "have a LUN count from zero")
+    reset.add_argument("name", metavar="NAME")
