@@ -9,6 +9,9 @@
 
 #define NS_PER_S 1000000000ull
 
+/* LIO gives a command up after 30 s, and a daemon that stops waits for every answer. */
+#define ANSWER_MAX (25 * NS_PER_S)
+
 /*
  * An arm accelerates half of the way and brakes the other half: the time goes with the square root
  * of the distance, up to dev->faults.seek for the whole LBA space.
@@ -37,5 +40,5 @@ uint64_t delay_of(struct memzbc_device *dev, const struct request *rq)
 	}
 	if (faults->seek)
 		ns += seek_time(dev, rq);
-	return ns;
+	return ns < ANSWER_MAX ? ns : ANSWER_MAX;
 }
