@@ -69,18 +69,16 @@ const struct memzbc_error_rule *error_hits(struct memzbc_device *dev, const stru
 static uint64_t good_blocks(const struct memzbc_device *dev, const struct request *rq,
 			    const struct memzbc_error_rule *rule)
 {
-	uint64_t good = 0, rest;
+	uint64_t good = 0;
 
 	if (rule->kind == MEMZBC_ERROR_PARTIAL)
 		good = rule->blocks;
 	else if (rule->has_range && rule->first > rq->info.x.lba)
 		good = rule->first - rq->info.x.lba;
-	/* A physical block of a sequential zone is written as a whole or not at all. */
+	/* A sequential zone is written in whole physical blocks, from the start of one. */
 	if (rq->info.class == MEMZBC_CLASS_WRITE && rq->zone.slot != NO_SLOT &&
-	    rq->zone.type == ZONE_TYPE_SWR) {
-		rest = (rq->info.x.lba + good) % dev->lun->geo.pblk;
-		good = rest < good ? good - rest : 0;
-	}
+	    rq->zone.type == ZONE_TYPE_SWR)
+		good -= good % dev->lun->geo.pblk;
 	return good;
 }
 

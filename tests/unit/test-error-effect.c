@@ -3,6 +3,7 @@
  * error: what commands that fail leave behind: good blocks, write pointers, late answers.
  */
 #include "fault-harness.h"
+#include "model.h"
 
 /* The good blocks before the first bad one are there, and nothing is said of those behind it. */
 static void medium_read(void **state)
@@ -37,6 +38,29 @@ static void medium_read(void **state)
 	rig_close(rig);
 }
 
+/* Physical blocks are none of a read's business; the blocks that are read take their time. */
+static void medium_read_of_a_sequential_zone(void **state)
+{
+	const uint64_t zone = 2 * rig_geo.zone_size;
+	const struct memzbc_faults faults = {
+		.rate = SECOND, .error_rules = 1,
+		.error = { MEDIUM_RULE(zone + 11, zone + 11, .classes = C_READ) },
+	};
+	struct rig *rig = rig_open(&rig_geo, &faults);
+	uint8_t want[8 * 512];
+	struct io *io;
+
+	(void)state;
+	expect_good(rig->dev, write_blocks(rig->dev, zone, 4 * STEP, 7));
+	io = submit_read(rig, zone + 3, 16);
+	rig_run(rig);
+	expect_io_info(io, MEDIUM_ERROR, ASC_UNRECOVERED_READ_ERROR, zone + 11);
+	expect_at(io, io->submitted + 8 * 512);
+	pattern(rig->dev, want, zone + 3, 8, 7);
+	assert_memory_equal(io->data, want, sizeof(want));
+	rig_close(rig);
+}
+
 /* The first block of the command, whatever it is. */
 static void medium_anywhere(void **state)
 {
@@ -68,6 +92,8 @@ static void expect_cut(struct rig *rig, uint64_t zone, uint8_t opcode, const str
 	if (conv)
 		return;
 	expect_zone(rig->dev, zone, c->good ? ZONE_IMP_OPEN : ZONE_EMPTY, zone + c->good);
+	/* What is stored is remembered until the answer is known to have arrived. */
+	expect_eq(rig->dev, io->receipt != NO_RECEIPT, c->good > 0);
 	/* It goes on right there. */
 	rig_set(rig, &(struct memzbc_faults){ .stats = true });
 	expect_io_good(submit_write(rig, zone + c->good, STEP, 4));
@@ -236,7 +262,38 @@ static void dropped_and_failed(void **state)
 	expect_at(unaligned, unaligned->submitted + 2 * SECOND);
 	expect_io_good(read);
 	expect_at(read, read->submitted + 2 * SECOND);
+	/* The time is the answer's, not the rule's. */
+	read = submit_read(rig, 0, 1);
+	rig_run(rig);
+	expect_at(read, read->submitted + 2 * SECOND);
 	rig_close(rig);
+}
+
+/* Of delay and drop only the one is switched off: who waits for the other goes on waiting. */
+static void dropped_or_delayed(void **state)
+{
+	(void)state;
+	for (int off = 0; off < 2; off++) {
+		struct memzbc_faults faults = {
+			.delay = { [MEMZBC_CLASS_READ] = 5 * SECOND }, .error_rules = 1,
+			.error = { RULE(.kind = MEMZBC_ERROR_DROP, .time = 60 * SECOND,
+					.classes = C_WRITE) },
+		};
+		struct rig *rig = rig_open(&rig_geo, &faults);
+		struct io *dropped = submit_write(rig, 0, 1, 1), *delayed = submit_read(rig, 0, 1);
+
+		rig_run_for(rig, SECOND);
+		if (off)
+			faults.delay[MEMZBC_CLASS_READ] = 0;
+		else
+			faults.error_rules = 0;
+		rig_set(rig, &faults);
+		expect_at(off ? delayed : dropped, rig->now);
+		expect_pending(off ? dropped : delayed);
+		rig_run(rig);
+		expect_at(off ? dropped : delayed, dropped->submitted + (off ? 60 : 5) * SECOND);
+		rig_close(rig);
+	}
 }
 
 /* Off, or drained: what was dropped is answered at once. */
@@ -275,7 +332,7 @@ static void zone_management(void **state)
 		uint8_t action = actions[i / 4];
 		struct rig *rig = rig_open_failing(&rig_geo, RULE(
 			.kind = kinds[i % 4], .key = HARDWARE_ERROR, .asc = 0x4400,
-			.status = SAM_STAT_BUSY, .classes = C_ZONE, .count = 2));
+			.status = SAM_STAT_BUSY, .blocks = 8, .classes = C_ZONE, .count = 2));
 		uint64_t zone = rig_zone(rig, 0);
 		struct snapshot *before;
 
@@ -329,6 +386,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(medium_read),
+		cmocka_unit_test(medium_read_of_a_sequential_zone),
 		cmocka_unit_test(medium_anywhere),
 		cmocka_unit_test(medium_write),
 		cmocka_unit_test(medium_write_exactly),
@@ -338,6 +396,7 @@ int main(void)
 		cmocka_unit_test(dropped),
 		cmocka_unit_test(dropped_and_failed),
 		cmocka_unit_test(dropped_and_let_go),
+		cmocka_unit_test(dropped_or_delayed),
 		cmocka_unit_test(zone_management),
 		cmocka_unit_test(with_hold),
 	};

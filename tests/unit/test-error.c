@@ -257,6 +257,27 @@ static void seeded(void **state)
 	}
 }
 
+/* Each rule has a sequence of its own. */
+static void independent(void **state)
+{
+	struct memzbc_faults faults = { .error_rules = 2 };
+	uint32_t same = 0;
+	struct rig *rig;
+
+	(void)state;
+	faults.error[0] = SENSE_RULE(.probability = SURE / 2, .opcode = READ_16);
+	faults.error[1] = SENSE_RULE(.probability = SURE / 2, .opcode = VERIFY_16);
+	rig = rig_open(&rig_geo, &faults);
+	for (uint32_t k = 0; k < 400; k++) {
+		struct io *read = submit_read(rig, 0, 1);
+		struct io *verify = submit(rig, cdb_lba(VERIFY_16, 0, 1), NULL, 0);
+
+		same += read->status == verify->status;
+	}
+	expect_true(rig->dev, same > 150 && same < 250);
+	rig_close(rig);
+}
+
 static void counted(void **state)
 {
 	struct memzbc_faults faults = {
@@ -273,6 +294,8 @@ static void counted(void **state)
 		for (int i = 0; i < 5; i++)
 			expect_io_good(submit_read(rig, 0, 1));
 		rig_set(rig, &faults);	/* counts start anew */
+		expect_hit(submit_read(rig, 0, 1));
+		rig_set(rig, &faults);
 	}
 	rig_close(rig);
 }
@@ -324,6 +347,7 @@ int main(void)
 		cmocka_unit_test(by_range_other_commands),
 		cmocka_unit_test(probability),
 		cmocka_unit_test(seeded),
+		cmocka_unit_test(independent),
 		cmocka_unit_test(counted),
 		cmocka_unit_test(many_rules),
 		cmocka_unit_test(time_limit),

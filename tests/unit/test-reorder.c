@@ -443,6 +443,55 @@ static void drained(void **state)
 	rig_close(rig);
 }
 
+/* Held back by reorder, and then by hold: each counts for itself. */
+static void then_held(void **state)
+{
+	const uint64_t start = 2 * rig_geo.zone_size;
+	const uint64_t lbas[] = {
+		start + 9 * STEP, start, start + STEP, start + 2 * STEP, start + 3 * STEP,
+	};
+	const struct arrivals a = { lbas, ARRAY_SIZE(lbas), false };
+	struct memzbc_faults faults = {
+		.seed = seed_that_holds(&rig_geo, &a, 1), .reorder = 2, .reorder_depth = 2,
+		.reorder_time = HOUR, .hold = 1, .hold_time = HOUR, .hold_attempts = 2,
+	};
+	struct rig *rig = rig_open(&rig_geo, &faults);
+	struct io *kept = submit_write(rig, lbas[0], STEP, 1);
+
+	(void)state;
+	for (size_t i = 1; i < ARRAY_SIZE(lbas); i++) {
+		expect_pending(kept);
+		expect_io_good(submit_write(rig, lbas[i], STEP, 1));
+	}
+	expect_unaligned(kept, start + 4 * STEP);
+	rig_close(rig);
+}
+
+/* At the end, what is held back still helps those who wait for it. */
+static void drained_with_hold(void **state)
+{
+	const struct memzbc_faults reordering = {
+		.reorder = 1, .reorder_depth = FOR_EVER, .reorder_time = HOUR,
+	};
+	const struct memzbc_faults both = {
+		.reorder = 1000000, .reorder_depth = FOR_EVER, .reorder_time = HOUR, .hold = 9,
+		.hold_time = MS,
+	};
+	struct rig *rig = rig_open(&rig_geo, &reordering);
+	uint64_t zone = rig_zone(rig, 0);
+	struct io *first = submit_write(rig, zone, STEP, 1), *second;
+
+	(void)state;
+	rig_set(rig, &both);
+	second = submit_write(rig, zone + STEP, STEP, 2);
+	expect_pending(first);
+	expect_pending(second);
+	rig_drain(rig);
+	expect_io_good(first);
+	expect_io_good(second);
+	rig_close(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -460,6 +509,8 @@ int main(void)
 		cmocka_unit_test(conventional_zones_apart),
 		cmocka_unit_test(switched_off),
 		cmocka_unit_test(drained),
+		cmocka_unit_test(then_held),
+		cmocka_unit_test(drained_with_hold),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

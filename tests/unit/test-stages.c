@@ -219,7 +219,12 @@ static void random_delay(struct memzbc_faults *faults)
 static void change_faults(struct play *p)
 {
 	unsigned int on = p->stages & (unsigned int)random_below(ALL_STAGES + 1);
-	struct memzbc_faults faults = { .seed = random_u64(), .stats = random_below(2) };
+	struct memzbc_faults faults = {
+		.seed = random_u64(), .stats = random_below(2),
+		/* Without a loss of power nobody sees it. */
+		.cache = random_below(2) * random_below(1 << 20),
+		.trace = (uint32_t)(random_below(2) * random_below(1000)),
+	};
 
 	if (random_below(2))
 		on = p->stages;
