@@ -62,7 +62,7 @@ static void count_order(struct memzbc_device *dev, const struct request *rq)
 static void forget_order(struct memzbc_device *dev, const struct request *rq)
 {
 	const struct geometry *geo = &dev->lun->geo;
-	uint32_t first = rq->zone.slot, count = get_be16(&rq->cmd.cdb[ZBC_OUT_COUNT_BYTE]);
+	uint32_t first = rq->zone.slot, count = get_be16(rq->cmd.cdb + ZBC_OUT_COUNT_BYTE);
 
 	if (!rq->info.has_range) {
 		first = 0;
