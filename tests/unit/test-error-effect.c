@@ -280,7 +280,7 @@ static void dropped_or_delayed(void **state)
 					.classes = C_WRITE) },
 		};
 		struct rig *rig = rig_open(&rig_geo, &faults);
-		struct io *dropped = submit_write(rig, 0, 1, 1), *delayed = submit_read(rig, 0, 1);
+		struct io *lost = submit_write(rig, 0, 1, 1), *delayed = submit_read(rig, 0, 1);
 
 		rig_run_for(rig, SECOND);
 		if (off)
@@ -288,10 +288,10 @@ static void dropped_or_delayed(void **state)
 		else
 			faults.error_rules = 0;
 		rig_set(rig, &faults);
-		expect_at(off ? delayed : dropped, rig->now);
-		expect_pending(off ? dropped : delayed);
+		expect_at(off ? delayed : lost, rig->now);
+		expect_pending(off ? lost : delayed);
 		rig_run(rig);
-		expect_at(off ? dropped : delayed, dropped->submitted + (off ? 60 : 5) * SECOND);
+		expect_at(off ? lost : delayed, lost->submitted + (off ? 60 : 5) * SECOND);
 		rig_close(rig);
 	}
 }
