@@ -93,9 +93,9 @@ static uint64_t zone_sum(struct dev *dev, const struct zone_desc *zone)
 {
 	uint64_t blocks = zone->len, sum = 0, word;
 
-	if (zone->type == ZONE_TYPE_GAP)
+	if (zone->type == ZONE_TYPE_GAP || zone->cond == ZONE_OFFLINE)
 		return 0;
-	if (zone->type == ZONE_TYPE_SWR)
+	if (zone->type == ZONE_TYPE_SWR && zone->cond != ZONE_READ_ONLY)
 		blocks = zone->wp - zone->start;
 	if (!blocks)
 		return 0;
