@@ -217,6 +217,8 @@ static void first_fault_wins(void **state)
 	expect_invalid_cdb(dev, run_none(dev, cdb), 10, 2);
 	cdb.b[1] |= 0x40;
 	expect_invalid_cdb(dev, run_none(dev, cdb), 1, 6);
+	cdb.b[1] |= 0x80;
+	expect_invalid_cdb(dev, run_none(dev, cdb), 1, 7);
 	/* Fields come before the LBA: the order of checks. */
 	cdb = cdb_report_zones(UINT64_MAX, 0x40, 64);
 	expect_invalid_cdb(dev, run_in(dev, cdb, 64), 14, 6);

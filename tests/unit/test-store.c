@@ -196,6 +196,14 @@ static uint64_t fill_budget(struct dev *dev, uint64_t *wp)
 	fail_dev(dev, __FILE__, __LINE__, "the budget has no end");
 }
 
+/* The first @n blocks hold generation 4, what follows was never written: no write of both. */
+static void expect_no_part_written(struct dev *dev, uint64_t n)
+{
+	expect_sense(dev, write_blocks(dev, 0, 16 * n, 9), DATA_PROTECT, 0x2707);
+	expect_data(dev, 0, n, 4);
+	expect_data(dev, n, 15 * n, 0);
+}
+
 static void check_budget(uint32_t lba_size)
 {
 	struct dev *dev = dev_open(BUDGET_CONFIG, 16 * MIB, lba_size);
@@ -217,6 +225,8 @@ static void check_budget(uint32_t lba_size)
 	expect_data(dev, 0, n, 4);
 	expect_good(dev, write_blocks(dev, 3, 2, 5));
 	expect_data(dev, 3, 2, 5);
+	expect_good(dev, write_blocks(dev, 0, n, 4));
+	expect_no_part_written(dev, n);
 	expect_sense(dev, write_blocks(dev, zone_blocks, n, 1), DATA_PROTECT, 0x2707);
 	expect_data(dev, zone_blocks, n, 0);
 	expect_good(dev, zone_action(dev, SA_FINISH_ZONE, zone));
@@ -313,6 +323,7 @@ static void full_tmpfs(void **state)
 	expect_data(dev, wp, n, 0);
 	expect_good(dev, write_blocks(dev, 0, n, 4));
 	expect_data(dev, 0, n, 4);
+	expect_no_part_written(dev, n);
 	expect_good(dev, zone_action(dev, SA_OPEN_ZONE, start + 20 * MIB / 512));
 	dev_reopen(dev);
 	expect_data(dev, start, MIB / 512, 3);
@@ -359,6 +370,41 @@ static void two_units(void **state)
 	dev_close(b);
 }
 
+/*
+ * What a process stored without living to move the write pointer is not there for the next one,
+ * nor does it hold memory.
+ */
+static void unfinished_write(struct dev *dev)
+{
+	const struct geo *g = dev->geo;
+	uint64_t start = geo_start(g, g->conv), len = geo_len(g, g->conv), before, bytes;
+	uint32_t pblk = geo_pblk(g);
+	char path[128];
+	void *junk;
+	int fd;
+
+	make_zone(dev, g->conv, ZS_CLOSED);
+	before = dev_memory(dev);
+	dev_stop(dev);
+	snprintf(path, sizeof(path), "%s/data", dev->dir);
+	fd = open(path, O_WRONLY);
+	bytes = (len - pblk) * dev->lba_size;
+	junk = malloc(bytes);
+	memset(junk, 0xee, bytes);
+	expect_eq(dev, pwrite(fd, junk, bytes, (off_t)((start + pblk) * dev->lba_size)), bytes);
+	expect_eq(dev, pwrite(fd, junk, 4096, (off_t)(geo_start(g, g->conv + 2) * dev->lba_size)),
+		  4096);
+	close(fd);
+	free(junk);
+	expect_true(dev, dev_memory(dev) > before);
+	dev_start(dev);
+	expect_eq(dev, dev_memory(dev), before);
+	expect_state(dev, g->conv, ZS_CLOSED);
+	expect_good(dev, zone_action(dev, SA_FINISH_ZONE, start));
+	expect_data(dev, start, pblk, ZS_GENERATION);
+	expect_data(dev, start + pblk, len - pblk, 0);
+}
+
 /* Files of others in the state directory stay. */
 static void remove_leaves_other_files(void **state)
 {
@@ -389,6 +435,7 @@ int main(void)
 		{ "refused writes take none", refused_writes_take_none, NULL },
 		{ "survives", survives, NULL },
 		{ "other token", other_token, NULL },
+		{ "unfinished write", unfinished_write, NULL },
 	};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(other_geometry),
