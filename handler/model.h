@@ -116,7 +116,8 @@ command_fn spc_log_sense, spc_report_opcodes, spc_report_tmfs;
 command_fn sbc_read_capacity10, sbc_read_capacity16, sbc_start_stop_unit;
 command_fn sbc_read, sbc_write, sbc_verify, sbc_write_same, sbc_synchronize_cache;
 /* zbc.c */
-command_fn zbc_report_zones, zbc_close_zone, zbc_finish_zone, zbc_open_zone, zbc_reset_write_pointer;
+command_fn zbc_report_zones, zbc_close_zone, zbc_finish_zone, zbc_open_zone;
+command_fn zbc_reset_write_pointer;
 
 /* EVPD=1 part of INQUIRY (vpd.c): @page is the PAGE CODE. */
 uint8_t vpd_inquiry(struct memzbc_lun *lun, struct memzbc_cmd *cmd, uint8_t page);

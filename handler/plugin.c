@@ -276,7 +276,7 @@ static void states_log(const char *line)
 /* Longer than any config string that is accepted. */
 #define CONFIG_LINE_SIZE (MEMZBC_CONFIG_LEN_MAX + 2)
 
-/* What is written to attribute dev_config keeps its newline, also for the daemon that comes next. */
+/* What is written to attribute dev_config keeps its newline, also for the daemon that is next. */
 static const char *config_line(const char *string, char *line)
 {
 	snprintf(line, CONFIG_LINE_SIZE, "%.*s", (int)strcspn(string, "\n"), string);

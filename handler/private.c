@@ -24,7 +24,8 @@ int private_directory(const char *path, char *reason)
 	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
 	    (st.st_mode & (S_IWGRP | S_IWOTH))) {
 		snprintf(reason, MEMZBC_REASON_SIZE,
-			 "%.128s is not a directory that only this user can write: remove it", path);
+			 "%.128s is not a directory that only this user can write: remove it",
+			 path);
 		return -EPERM;
 	}
 	return 0;

@@ -69,7 +69,8 @@ static uint8_t read_failed(struct memzbc_lun *lun, struct memzbc_cmd *cmd, uint6
 }
 
 /* MAXIMUM TRANSFER LENGTH, then the range of LBAs. */
-static uint8_t check_transfer(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const struct cdb_range *r)
+static uint8_t check_transfer(struct memzbc_lun *lun, struct memzbc_cmd *cmd,
+			      const struct cdb_range *r)
 {
 	if (lun->params.max_transfer && r->x.blocks > lun->params.max_transfer)
 		return sense_invalid_cdb(lun, cmd, r->blocks_byte, NO_BIT);

@@ -98,7 +98,7 @@ static void raise_to(uint32_t *maximum, uint32_t value)
 		*maximum = value;
 }
 
-/* @offset is the write pointer relative to the zone's start. Whoever sees it sees the data below. */
+/* @offset is the write pointer relative to the zone's start. Who sees it sees the data below. */
 static void store_state(struct memzbc_lun *lun, uint32_t slot, uint8_t condition, uint64_t offset)
 {
 	atomic_store_explicit(&lun->store.table->zones[slot].state,
@@ -202,8 +202,6 @@ void zone_move(struct memzbc_lun *lun, const struct zone *z, uint8_t condition, 
 {
 	uint64_t before = zone_offset(lun, z->slot);
 
-	if (offset > before)
-		discard_from(lun, z, before);
 	/* Writes that were executed and come again may no longer be taken as done. */
 	if (offset < before)
 		resend_forget(lun, z);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 /*
- * cache: writes are executed as ever, and remembered in the order of execution with what it takes to
- * undo them, until they are durable. A loss of power undoes the newest. What is remembered belongs
- * to the process: when it dies, all writes are durable.
+ * cache: writes are executed as ever, and remembered in the order of execution with what it takes
+ * to undo them, until they are durable. A loss of power undoes the newest. What is remembered
+ * belongs to the process: when it dies, all writes are durable.
  *
  * A write to a sequential zone is undone by its write pointer, one to conventional zones by the
  * data that it overwrote.

@@ -123,7 +123,8 @@ struct memzbc_device {
 };
 
 _Static_assert(offsetof(struct memzbc_device, front) == 0 &&
-	       offsetof(struct memzbc_device, active) == offsetof(struct memzbc_device_front, active),
+	       offsetof(struct memzbc_device, active) ==
+		       offsetof(struct memzbc_device_front, active),
 	       "memzbc_device_submit() finds it");
 
 /*
@@ -156,7 +157,7 @@ void observe_released(struct memzbc_device *dev, struct request *rq, enum memzbc
 void observe_executing(struct memzbc_device *dev, struct request *rq,
 		       const struct memzbc_error_rule *rule);
 void observe_answered(struct memzbc_device *dev, struct request *rq);
-/* Turns statistics and trace on or off as @faults say. Returns 0, or -errno with nothing changed. */
+/* Turns statistics and trace on or off as @faults say. Returns 0, or -errno and changes nothing. */
 int observe_set(struct memzbc_device *dev, const struct memzbc_faults *faults);
 void observe_end(struct memzbc_device *dev);
 

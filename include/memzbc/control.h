@@ -8,9 +8,10 @@
  * others have NAME@user_N.sock, N being the number of the HBA; "version" tells which it is.
  *
  * A request is one line of words separated by blanks, ended by a newline (a carriage return before
- * it is ignored), of MEMZBC_CONTROL_LINE_MAX bytes at most. The answer is one line of JSON in ASCII:
- * {"ok":true,...} or {"ok":false,"error":"..."}. Requests are answered in order; a client may send
- * several before it reads. The requests of protocol 1, which may get more members in their answers:
+ * it is ignored), of MEMZBC_CONTROL_LINE_MAX bytes at most. The answer is one line of JSON in
+ * ASCII: {"ok":true,...} or {"ok":false,"error":"..."}. Requests are answered in order; a client
+ * may send several before it reads. The requests of protocol 1, which may get more members in their
+ * answers:
  *
  *  version		"protocol", "version" of memzbc, "name", "backstore" ("user_N/NAME")
  *  help		"requests": usage and meaning of each

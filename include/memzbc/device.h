@@ -25,7 +25,8 @@ struct memzbc_device_ops {
 	uint64_t (*now)(void *arg);
 	/*
 	 * The command that was submitted with @tag is done. @cmd is the device's copy, with the
-	 * receipt; it must be acknowledged (memzbc_lun_acknowledge) when the initiator has the answer.
+	 * receipt; it must be acknowledged (memzbc_lun_acknowledge) when the initiator has the
+	 * answer.
 	 */
 	void (*complete)(void *arg, void *tag, const struct memzbc_cmd *cmd, uint8_t status);
 	/* memzbc_device_run() is to be called at @deadline; replaces the deadline before. */

@@ -24,7 +24,8 @@ enum memzbc_class {
 
 enum memzbc_error_kind {
 	MEMZBC_ERROR_NONE,
-	MEMZBC_ERROR_MEDIUM,	/* 3/11/00 or 3/0C/00 at the first bad block, good ones before it done */
+	/* 3/11/00 or 3/0C/00 at the first bad block, good ones before it done */
+	MEMZBC_ERROR_MEDIUM,
 	MEMZBC_ERROR_PARTIAL,	/* the first @blocks are done, then as MEDIUM */
 	MEMZBC_ERROR_SENSE,	/* CHECK CONDITION with @key and @asc */
 	MEMZBC_ERROR_STATUS,	/* @status: BUSY, TASK SET FULL, RESERVATION CONFLICT */
@@ -44,7 +45,8 @@ struct memzbc_error_rule {
 	uint64_t first, last;	/* LBAs */
 	uint32_t probability;	/* of 1,000,000 */
 	uint64_t count;		/* how many times, or UINT64_MAX */
-	uint64_t time;		/* DROP: when the answer comes; others: how long the rule holds, 0 = for ever */
+	/* DROP: when the answer comes; others: how long the rule holds, 0 = for ever */
+	uint64_t time;
 	uint32_t blocks;	/* PARTIAL */
 	uint8_t key;		/* SENSE */
 	uint16_t asc;		/* SENSE: ASC << 8 | ASCQ */
@@ -54,12 +56,12 @@ struct memzbc_error_rule {
 struct memzbc_faults {
 	uint64_t seed;		/* of everything random */
 
-	uint32_t reorder;	/* of the writes to a zone about one in so many is held back; 0 = off */
+	uint32_t reorder;	/* of a zone's writes about one in so many is held back; 0 = off */
 	uint32_t reorder_depth;	/* until so many later writes of the zone were executed */
 	uint64_t reorder_time;	/* or this time has passed */
 	bool reorder_conv;	/* writes to conventional zones, too */
 
-	uint32_t hold;		/* writes above the write pointer that are kept for each zone; 0 = off */
+	uint32_t hold;		/* writes above the write pointer kept for each zone; 0 = off */
 	uint32_t hold_attempts;	/* writes executed in the zone meanwhile; 0 = no limit */
 	uint64_t hold_time;	/* longest time a write is kept */
 
@@ -67,7 +69,7 @@ struct memzbc_faults {
 	uint64_t rate;		/* bytes per second of each command; 0 = no limit */
 	uint64_t seek;		/* time to cross the whole LBA space; 0 = none */
 
-	uint64_t cache;		/* volatile write cache that a power loss empties, bytes; 0 = none */
+	uint64_t cache;		/* volatile write cache that power loss empties, bytes; 0 = none */
 
 	uint32_t error_rules;
 	struct memzbc_error_rule error[MEMZBC_ERROR_RULES_MAX];

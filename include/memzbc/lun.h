@@ -52,7 +52,7 @@ struct memzbc_lun_params {
 	const struct memzbc_config *cfg;	/* completed; copied */
 	const char *backstore;	/* "user_N/NAME" of LIO, for the trace; copied; NULL: none */
 	const char *state_dir;	/* directory in a tmpfs that holds, or will hold, the LUN's state */
-	uint64_t token;		/* names this creation of the LUN; a state of another is discarded */
+	uint64_t token;		/* names this creation of the LUN; another's state is discarded */
 	uint32_t max_transfer;	/* MAXIMUM TRANSFER LENGTH, logical blocks; 0 = no limit */
 	/*
 	 * Asks for the unit serial number, ASCII, when the first INQUIRY needs it. Writes at most

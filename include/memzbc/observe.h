@@ -14,7 +14,7 @@
 enum memzbc_ending {
 	MEMZBC_ENDING_NONE,	/* it was not kept, or still is */
 	MEMZBC_ENDING_POINTER,	/* hold: the write pointer arrived */
-	MEMZBC_ENDING_PASSED,	/* hold: the write pointer passed it, or the zone cannot be written */
+	MEMZBC_ENDING_PASSED,	/* hold: the write pointer passed it, or the zone is not writable */
 	MEMZBC_ENDING_ATTEMPTS,	/* hold: as many writes as were allowed were executed meanwhile */
 	MEMZBC_ENDING_DEPTH,	/* reorder: as many writes as were wanted have overtaken it */
 	MEMZBC_ENDING_TIME,	/* its time was over */
@@ -41,8 +41,8 @@ struct memzbc_stats *memzbc_device_stats(struct memzbc_device *dev);
  * @stats: from memzbc_device_stats()
  * @out: where to
  *
- * Latencies in nanoseconds, memory in bytes. Histograms are lists of {"from", "to", "count"} without
- * empty classes, both bounds included.
+ * Latencies in nanoseconds, memory in bytes. Histograms are lists of {"from", "to", "count"}
+ * without empty classes, both bounds included.
  */
 void memzbc_stats_json(const struct memzbc_stats *stats, FILE *out);
 

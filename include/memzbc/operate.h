@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
 /*
- * What happens to a LUN without a command: zones go bad, or are set up by an operator, and the power
- * fails.
+ * What happens to a LUN without a command: zones go bad, or are set up by an operator, and the
+ * power fails.
  */
 #ifndef MEMZBC_OPERATE_H
 #define MEMZBC_OPERATE_H
@@ -85,10 +85,10 @@ struct memzbc_power_loss {
  *
  * The volatile cache of key cache holds the writes that were executed since it was on, were not
  * followed by a SYNCHRONIZE CACHE or a write with FUA of the same blocks, and did not have FUA
- * themselves, as long as WCE is one. Of these the newest @count vanish, the newest first: the blocks
- * hold what they held before, and write pointers go back. All other writes are durable from then on.
- * Open zones become CLOSED, or EMPTY if nothing of them was written. Mode pages stay, and so do
- * commands on their way.
+ * themselves, as long as WCE is one. Of these the newest @count vanish, the newest first: the
+ * blocks hold what they held before, and write pointers go back. All other writes are durable from
+ * then on. Open zones become CLOSED, or EMPTY if nothing of them was written. Mode pages stay, and
+ * so do commands on their way.
  *
  * Return: what vanished.
  */
