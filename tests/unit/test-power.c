@@ -98,6 +98,19 @@ static void newest_vanish_first(void **state)
 	rig_close(rig);
 }
 
+static void many_writes_are_remembered(void **state)
+{
+	struct rig *rig = open_with_cache(CACHE);
+	uint64_t a = rig_zone(rig, 0);
+
+	(void)state;
+	for (uint64_t i = 0; i < 240; i++)
+		put(rig, a + i * STEP, 2);
+	expect_lost(rig, 200, 200);
+	expect_zone(rig->dev, a, ZONE_CLOSED, a + 40 * STEP);
+	rig_close(rig);
+}
+
 static void what_was_before_the_cache_stays(void **state)
 {
 	struct rig *rig = rig_open(&rig_geo, &(struct memzbc_faults){ 0 });
@@ -466,6 +479,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(write_pointers_go_back),
 		cmocka_unit_test(newest_vanish_first),
+		cmocka_unit_test(many_writes_are_remembered),
 		cmocka_unit_test(what_was_before_the_cache_stays),
 		cmocka_unit_test(synchronize_cache_keeps_all),
 		cmocka_unit_test(synchronize_cache_keeps_a_range),

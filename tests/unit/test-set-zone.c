@@ -3,6 +3,7 @@
 #include <memzbc/operate.h>
 
 #include "harness.h"
+#include "model.h"
 
 #define SLOT 5u			/* the zone that most tests change */
 #define OTHER 6u
@@ -250,6 +251,19 @@ static void open_zones_are_counted(struct dev *dev)
 	}
 }
 
+/* What the log page of zoned device statistics shows. */
+static void minima_are_counted(struct dev *dev)
+{
+	const struct zone_statistics *stats = &dev->lun->store.table->stats;
+	uint32_t before = stats->min_empty;
+
+	change(dev, SLOT, MEMZBC_ZONE_OFFLINE);
+	change(dev, OTHER, MEMZBC_ZONE_FULL);
+	expect_eq(dev, stats->min_empty, before - 2);
+	change(dev, SLOT, MEMZBC_ZONE_EMPTY);
+	expect_eq(dev, stats->min_empty, before - 2);
+}
+
 /* Changes at random keep the order of implicitly opened zones whole: the limit holds. */
 static void limit_holds_whatever_changes(struct dev *dev)
 {
@@ -348,6 +362,7 @@ int main(void)
 		{ "failed_zones_are_listed_and_left_alone",
 		  failed_zones_are_listed_and_left_alone, NULL },
 		{ "open_zones_are_counted", open_zones_are_counted, "max_open=2" },
+		{ "minima_are_counted", minima_are_counted, NULL },
 		{ "limit_holds_whatever_changes", limit_holds_whatever_changes, "max_open=2" },
 		{ "survives_a_reopen", survives_a_reopen, NULL },
 		{ "resend_is_forgotten_when_the_pointer_goes_back",
