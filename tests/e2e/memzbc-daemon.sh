@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 #
-# memzbc and the daemon: two creations at once where no daemon runs; one that lacks the handler is
-# restarted if it serves nobody, and left alone if it does. Logical blocks of 4096 bytes; many zones.
+# memzbc and the daemon: two creations at once where no daemon runs; a daemon that lacks the handler
+# is restarted if it serves nobody, and left alone if it does. Large logical blocks; many zones.
 
 # shellcheck source=tests/e2e/lib.sh
 source tests/e2e/lib.sh
