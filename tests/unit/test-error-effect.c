@@ -44,19 +44,19 @@ static void medium_read_of_a_sequential_zone(void **state)
 	const uint64_t zone = 2 * rig_geo.zone_size;
 	const struct memzbc_faults faults = {
 		.rate = SECOND, .error_rules = 1,
-		.error = { MEDIUM_RULE(zone + 11, zone + 11, .classes = C_READ) },
+		.error = { MEDIUM_RULE(zone + 10, zone + 10, .classes = C_READ) },
 	};
 	struct rig *rig = rig_open(&rig_geo, &faults);
-	uint8_t want[8 * 512];
+	uint8_t want[7 * 512];
 	struct io *io;
 
 	(void)state;
 	expect_good(rig->dev, write_blocks(rig->dev, zone, 4 * STEP, 7));
 	io = submit_read(rig, zone + 3, 16);
 	rig_run(rig);
-	expect_io_info(io, MEDIUM_ERROR, ASC_UNRECOVERED_READ_ERROR, zone + 11);
-	expect_at(io, io->submitted + 8 * 512);
-	pattern(rig->dev, want, zone + 3, 8, 7);
+	expect_io_info(io, MEDIUM_ERROR, ASC_UNRECOVERED_READ_ERROR, zone + 10);
+	expect_at(io, io->submitted + 7 * 512);
+	pattern(rig->dev, want, zone + 3, 7, 7);
 	assert_memory_equal(io->data, want, sizeof(want));
 	rig_close(rig);
 }
