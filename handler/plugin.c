@@ -32,6 +32,7 @@
 #include <memzbc/device.h>
 #include <memzbc/scsi.h>
 
+#include "ring.h"
 #include "states.h"
 #include "uio.h"
 
@@ -47,6 +48,7 @@ _Static_assert(BATCH_MAX <= MEMZBC_UNACKNOWLEDGED_MAX, "the model remembers a ba
 /* A LUN of the daemon. */
 struct plugin_lun {
 	struct tcmu_device *dev;
+	struct tcmu_mailbox *ring;
 	struct memzbc_device *model;
 	pthread_mutex_t lock;	/* the model, and the completion side of the ring */
 	uint32_t receipts[BATCH_MAX];	/* of commands completed that the kernel was not told of */
@@ -61,22 +63,6 @@ struct plugin_lun {
 };
 
 _Static_assert(SENSE_BUFFERSIZE == MEMZBC_SENSE_SIZE, "the model fills the ring's sense buffer");
-
-static int tcmu_status(uint8_t status)
-{
-	switch (status) {
-	case SAM_STAT_GOOD:
-		return TCMU_STS_OK;
-	case SAM_STAT_CHECK_CONDITION:
-		return TCMU_STS_PASSTHROUGH_ERR;
-	case SAM_STAT_BUSY:
-		return TCMU_STS_BUSY;
-	case SAM_STAT_TASK_SET_FULL:
-		return TCMU_STS_NO_RESOURCE;
-	default:
-		return TCMU_STS_HW_ERR;
-	}
-}
 
 /* Have the kernel fetch all answers. Called with the LUN's lock held. */
 static void announce(struct plugin_lun *lun)
@@ -104,7 +90,7 @@ static void plugin_complete(void *arg, void *tag, const struct memzbc_cmd *cmd, 
 	struct plugin_lun *lun = arg;
 
 	lun->receipts[lun->unannounced++] = cmd->receipt;
-	tcmulib_command_complete(lun->dev, tag, tcmu_status(status));
+	ring_complete(lun->dev, lun->ring, tag, status);
 	if (lun->unannounced == BATCH_MAX)
 		announce(lun);
 }
@@ -383,6 +369,7 @@ static struct plugin_lun *new_lun(struct tcmu_device *dev)
 	if (!lun)
 		return NULL;
 	lun->dev = dev;
+	lun->ring = ring_of(dev);
 	if (uio_backstore(tcmu_dev_get_uio_name(dev), lun->backstore) < 0)
 		lun->backstore[0] = '\0';
 	lun->deadline = MEMZBC_NEVER;

@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <sys/uio.h>
 
 /* Opaque: one LUN as the daemon sees it. */
@@ -56,6 +57,13 @@ uint32_t tcmu_dev_get_block_size(struct tcmu_device *dev);
 
 /* LIO's hw_max_sectors, in blocks. */
 uint32_t tcmu_dev_get_max_xfer_len(struct tcmu_device *dev);
+
+/*
+ * Where the memory shared with the kernel is: @base gets its address, and @len and @offset, each of
+ * which may be NULL, its length and place in the device's file. It begins with the mailbox of
+ * <linux/target_core_user.h>. Returns the file's name, which the caller frees; NULL on an error.
+ */
+char *tcmu_dev_get_memory_info(struct tcmu_device *dev, void **base, size_t *len, off_t *offset);
 
 /*
  * The unit serial number that LIO has for the device, read from configfs at

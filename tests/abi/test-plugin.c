@@ -1,392 +1,16 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0 */
+// SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 /*
- * The plugin between a daemon that behaves as tcmu-runner 1.5.4 does and a device model that does
- * as it is told: each command is completed once, in order, in batches.
+ * The plugin between a daemon and a device model that are fakes: each command is completed once, in
+ * order, in batches.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "fake.h"
 
-#include <cmocka.h>
-#include <errno.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <libtcmu.h>
-#include <libtcmu_common.h>
-#include <libtcmu_log.h>
-#include <tcmu-runner.h>
-#include <tcmur_device.h>
-
-#include <memzbc/config.h>
-#include <memzbc/control.h>
-#include <memzbc/device.h>
-#include <memzbc/scsi.h>
-
-#include "states.h"
-#include "uio.h"
-
-#define RING 1024
-#define HELD_FOR 20000000 /* nanoseconds */
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-
 int handler_init(void);
-
-/* What the fake daemon, device and model saw. */
-static struct {
-	struct memzbc_device_front front; /* first: it is the device, too */
-	struct tcmur_handler *handler;
-	void *private;
-	char cfgstring[300];
-	unsigned int queued, taken; /* ring entries put in and taken out */
-	int completed_result[RING]; /* by command id */
-	unsigned int completions[RING];
-	unsigned int order[RING], completed;
-	uint8_t last_sense[SENSE_BUFFERSIZE];
-	unsigned int announcements, completed_at_announcement;
-	unsigned int acks[RING], acknowledged; /* by receipt; in all */
-	const struct memzbc_device_ops *ops;
-	void *ops_arg;
-	bool hold[RING]; /* by command id */
-	struct memzbc_cmd held[RING];
-	void *held_tag[RING];
-	unsigned int held_count;
-	bool cancellable; /* in a completion or an announcement */
-	char log[512];
-	const char *wwn;
-	uint8_t status[RING]; /* what the model answers */
-	unsigned int executed;
-	struct memzbc_lun_params params;
-	int open_result;
-	unsigned int model_closed, states_closed;
-	struct memzbc_config cfg; /* in force */
-	unsigned int faults_set;
-	struct memzbc_control_params control;
-	char control_name[MEMZBC_BACKSTORE_SIZE], control_backstore[MEMZBC_BACKSTORE_SIZE];
-	const char *control_dir;
-	int control_result, uio_result;
-	unsigned int controls; /* now */
-} fake;
-
-/* ---- the daemon ---- */
-
-int tcmur_register_handler(struct tcmur_handler *handler)
-{
-	fake.handler = handler;
-	return handler->init ? handler->init() : 0;
-}
-
-void *tcmur_dev_get_private(struct tcmu_device *dev)
-{
-	(void)dev;
-	return fake.private;
-}
-
-void tcmur_dev_set_private(struct tcmu_device *dev, void *priv)
-{
-	(void)dev;
-	fake.private = priv;
-}
-
-/* As libtcmu: one allocation, hm_private behind a CDB of 6 to 16 bytes, nothing initialised. */
-struct tcmulib_cmd *tcmulib_get_next_command(struct tcmu_device *dev, int hm_cmd_size)
-{
-	const size_t cdb_len = 6 + fake.taken % 11;
-	struct tcmulib_cmd *cmd;
-	size_t size;
-
-	(void)dev;
-	if (fake.taken == fake.queued)
-		return NULL;
-	size = sizeof(*cmd) + sizeof(struct iovec) + cdb_len + (size_t)hm_cmd_size;
-	cmd = malloc(size);
-	assert_non_null(cmd);
-	memset(cmd, 0xa5, size);
-	cmd->cmd_id = (uint16_t)fake.taken++;
-	cmd->iovec = (struct iovec *)(cmd + 1);
-	cmd->iov_cnt = 1;
-	cmd->cdb = (uint8_t *)(cmd->iovec + 1);
-	memset(cmd->cdb, 0, cdb_len);
-	memcpy(cmd->cdb, &cmd->cmd_id, sizeof(cmd->cmd_id));
-	cmd->hm_private = cmd->cdb + cdb_len;
-	return cmd;
-}
-
-static void note_cancel_state(void)
-{
-	int before;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-	pthread_setcancelstate(before, NULL);
-	fake.cancellable |= before == PTHREAD_CANCEL_ENABLE;
-}
-
-void tcmulib_command_complete(struct tcmu_device *dev, struct tcmulib_cmd *cmd, int result)
-{
-	(void)dev;
-	note_cancel_state();
-	fake.completions[cmd->cmd_id]++;
-	fake.completed_result[cmd->cmd_id] = result;
-	fake.order[fake.completed++] = cmd->cmd_id;
-	memcpy(fake.last_sense, cmd->sense_buf, sizeof(fake.last_sense));
-	free(cmd);
-}
-
-void tcmulib_processing_complete(struct tcmu_device *dev)
-{
-	(void)dev;
-	note_cancel_state();
-	fake.announcements++;
-	fake.completed_at_announcement = fake.completed;
-}
-
-const char *tcmu_dev_get_uio_name(struct tcmu_device *dev)
-{
-	(void)dev;
-	return "uio7";
-}
-
-char *tcmu_dev_get_cfgstring(struct tcmu_device *dev)
-{
-	(void)dev;
-	return fake.cfgstring;
-}
-
-uint64_t tcmu_dev_get_num_lbas(struct tcmu_device *dev)
-{
-	(void)dev;
-	return 8ull << 21;
-}
-
-uint32_t tcmu_dev_get_block_size(struct tcmu_device *dev)
-{
-	(void)dev;
-	return 512;
-}
-
-uint32_t tcmu_dev_get_max_xfer_len(struct tcmu_device *dev)
-{
-	(void)dev;
-	return 2048;
-}
-
-char *tcmu_cfgfs_dev_get_wwn(struct tcmu_device *dev)
-{
-	(void)dev;
-	return fake.wwn ? strdup(fake.wwn) : NULL;
-}
-
-void tcmu_err_message(struct tcmu_device *dev, const char *funcname, int linenr, const char *fmt,
-		      ...)
-{
-	va_list args;
-
-	(void)dev, (void)funcname, (void)linenr;
-	va_start(args, fmt);
-	vsnprintf(fake.log, sizeof(fake.log), fmt, args);
-	va_end(args);
-}
-
-void tcmu_warn_message(struct tcmu_device *dev, const char *funcname, int linenr, const char *fmt,
-		       ...)
-{
-	va_list args;
-
-	(void)dev, (void)funcname, (void)linenr;
-	va_start(args, fmt);
-	vsnprintf(fake.log, sizeof(fake.log), fmt, args);
-	va_end(args);
-}
-
-void tcmu_info_message(struct tcmu_device *dev, const char *funcname, int linenr, const char *fmt,
-		       ...)
-{
-	(void)dev, (void)funcname, (void)linenr, (void)fmt;
-}
-
-/* ---- the model and its states ---- */
-
-int memzbc_device_open(const struct memzbc_lun_params *params,
-		       const struct memzbc_device_ops *ops, void *arg,
-		       struct memzbc_device **dev, char *reason)
-{
-	fake.params = *params;
-	fake.cfg = *params->cfg;
-	fake.ops = ops;
-	fake.ops_arg = arg;
-	snprintf(reason, MEMZBC_REASON_SIZE, "the model's reason");
-	fake.front.active = true;
-	if (fake.open_result == 0)
-		*dev = (struct memzbc_device *)&fake;
-	return fake.open_result;
-}
-
-void memzbc_device_close(struct memzbc_device *dev)
-{
-	if (!dev)
-		return;
-	assert_ptr_equal(dev, &fake);
-	fake.model_closed++;
-}
-
-struct memzbc_lun *memzbc_device_lun(struct memzbc_device *dev)
-{
-	assert_ptr_equal(dev, &fake);
-	return (struct memzbc_lun *)&fake;
-}
-
-static void complete_executed(uint16_t id, const struct memzbc_cmd *cmd, void *tag)
-{
-	if (fake.status[id] == SAM_STAT_CHECK_CONDITION)
-		memset(cmd->sense, 0x5e, MEMZBC_SENSE_SIZE);
-	fake.ops->complete(fake.ops_arg, tag, cmd, fake.status[id]);
-}
-
-void memzbc_device_submit_active(struct memzbc_device *dev, struct memzbc_cmd *cmd, void *tag)
-{
-	uint16_t id;
-
-	assert_ptr_equal(dev, &fake);
-	assert_int_equal(cmd->iov_cnt, 1);
-	memcpy(&id, cmd->cdb, sizeof(id));
-	assert_int_equal(id, fake.executed);
-	assert_int_equal(cmd->tag, id);
-	fake.executed++;
-	cmd->receipt = id + 1u;
-	if (!fake.hold[id]) {
-		complete_executed(id, cmd, tag);
-		return;
-	}
-	fake.held[fake.held_count] = *cmd;
-	fake.held_tag[fake.held_count++] = tag;
-	if (fake.held_count == 1)
-		fake.ops->arm(fake.ops_arg, fake.ops->now(fake.ops_arg) + HELD_FOR);
-}
-
-/* All that is held is due at once. */
-void memzbc_device_run(struct memzbc_device *dev)
-{
-	unsigned int count = fake.held_count;
-
-	assert_ptr_equal(dev, &fake);
-	fake.held_count = 0;
-	fake.ops->arm(fake.ops_arg, MEMZBC_NEVER);
-	for (unsigned int i = 0; i < count; i++)
-		complete_executed((uint16_t)(fake.held[i].receipt - 1), &fake.held[i],
-				  fake.held_tag[i]);
-}
-
-void memzbc_device_drain(struct memzbc_device *dev)
-{
-	if (fake.held_count)
-		memzbc_device_run(dev);
-}
-
-uint8_t memzbc_lun_execute(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
-{
-	(void)lun, (void)cmd;
-	fail_msg("the device is active");
-	return SAM_STAT_GOOD;
-}
-
-void memzbc_lun_acknowledge(struct memzbc_lun *lun, uint32_t receipt)
-{
-	assert_ptr_equal(lun, &fake);
-	/* Not before the kernel has the answers to all that was completed; each of them once. */
-	assert_int_equal(fake.completed_at_announcement, fake.completed);
-	assert_int_equal(fake.acks[receipt - 1], 0);
-	fake.acks[receipt - 1]++;
-	fake.acknowledged++;
-}
-
-const struct memzbc_config *memzbc_lun_config(const struct memzbc_lun *lun)
-{
-	assert_ptr_equal(lun, &fake);
-	return &fake.cfg;
-}
-
-/* A command that was held goes on. */
-int memzbc_device_set_faults(struct memzbc_device *dev, const struct memzbc_faults *faults)
-{
-	fake.cfg.faults = *faults;
-	fake.faults_set++;
-	memzbc_device_drain(dev);
-	return 0;
-}
-
-/* ---- the control sockets ---- */
-
-int memzbc_control_start(const char *dir, unsigned int idle_ms, char *reason)
-{
-	(void)idle_ms, (void)reason;
-	fake.control_dir = dir;
-	return 0;
-}
-
-void memzbc_control_stop(void)
-{
-	fake.control_dir = NULL;
-}
-
-int memzbc_control_add(const struct memzbc_control_params *params,
-		       struct memzbc_control_lun **lun, char *reason)
-{
-	snprintf(reason, MEMZBC_REASON_SIZE, "no socket for you");
-	*lun = NULL;
-	if (fake.control_result < 0)
-		return fake.control_result;
-	fake.control = *params;
-	strcpy(fake.control_name, params->name);
-	strcpy(fake.control_backstore, params->backstore);
-	fake.controls++;
-	*lun = (struct memzbc_control_lun *)&fake;
-	return 0;
-}
-
-void memzbc_control_remove(struct memzbc_control_lun *lun)
-{
-	if (!lun)
-		return;
-	assert_ptr_equal(lun, &fake);
-	assert_int_equal(fake.model_closed, 0);
-	fake.controls--;
-}
-
-int uio_backstore(const char *uio, char *backstore)
-{
-	snprintf(backstore, MEMZBC_BACKSTORE_SIZE, "user_3/lun of %s", uio);
-	return fake.uio_result;
-}
-
-int states_locate(const char *uio, char *path, uint64_t *token, char *reason)
-{
-	(void)reason;
-	snprintf(path, STATES_PATH_SIZE, "/state/of/%s", uio);
-	*token = 4711;
-	return 0;
-}
-
-int states_start(void (*log)(const char *line))
-{
-	(void)log;
-	return 0;
-}
-
-void states_closed(void)
-{
-	fake.states_closed++;
-}
-
-void states_stop(void)
-{
-}
-
-/* ---- the tests ---- */
 
 static struct tcmu_device *const dev = (struct tcmu_device *)&fake;
 
@@ -472,11 +96,17 @@ static void status_becomes_tcmu_status(void **state)
 		{ SAM_STAT_GOOD, TCMU_STS_OK },
 		{ SAM_STAT_BUSY, TCMU_STS_BUSY },
 		{ SAM_STAT_TASK_SET_FULL, TCMU_STS_NO_RESOURCE },
-		{ 0x40 /* TASK ABORTED: nothing that a model answers */, TCMU_STS_HW_ERR },
+		/* Without the ring's place libtcmu cannot be made to say it. */
+		{ SAM_STAT_RESERVATION_CONFLICT, TCMU_STS_HW_ERR },
 		{ SAM_STAT_CHECK_CONDITION, TCMU_STS_PASSTHROUGH_ERR },
 	};
 
-	(void)state;
+	close_and_unload(state);
+	memset(&fake, 0, sizeof(fake));
+	fake.no_ring = true;
+	strcpy(fake.cfgstring, "memzbc/zone_size=96M/conv=4");
+	assert_int_equal(handler_init(), 0);
+	assert_int_equal(fake.handler->open(dev, false), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
 		fake.status[i] = table[i].status;
 	ring_event(ARRAY_SIZE(table));
@@ -484,6 +114,60 @@ static void status_becomes_tcmu_status(void **state)
 		assert_int_equal(fake.completed_result[i], table[i].result);
 	for (size_t i = 0; i < sizeof(fake.last_sense); i++)
 		assert_int_equal(fake.last_sense[i], 0x5e);
+}
+
+/* Entries of commands of different lengths from @start on, among others, all the ring round. */
+static void lay_ring(uint32_t start)
+{
+	static const struct {
+		enum tcmu_opcode op;
+		uint32_t len;
+	} entries[] = {
+		{ TCMU_OP_CMD, 256 }, { TCMU_OP_PAD, 128 }, { TCMU_OP_TMR, 128 },
+		{ TCMU_OP_CMD, 512 }, { TCMU_OP_CMD, 256 }, { TCMU_OP_PAD, 768 },
+	};
+	struct tcmu_mailbox *mb = &fake.shared.mailbox;
+	uint32_t offset = start;
+
+	mb->cmdr_off = RING_OFFSET;
+	mb->cmdr_size = RING_BYTES;
+	mb->cmd_tail = start;
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(entries); i++) {
+		struct tcmu_cmd_entry *entry = ring_entry(offset);
+		size_t k = i % ARRAY_SIZE(entries);
+
+		entry->hdr.len_op = entries[k].len | entries[k].op;
+		entry->hdr.cmd_id = 999;
+		offset = (offset + entries[k].len) % RING_BYTES;
+	}
+	mb->cmd_head = (start + RING_BYTES - 768) % RING_BYTES;
+}
+
+static void kernel_gets_any_status(void **state)
+{
+	static const uint8_t table[] = {
+		SAM_STAT_RESERVATION_CONFLICT, SAM_STAT_GOOD, SAM_STAT_RESERVATION_CONFLICT,
+		SAM_STAT_CHECK_CONDITION, 0x40 /* TASK ABORTED */, SAM_STAT_BUSY,
+	};
+	unsigned int found = 0;
+
+	(void)state;
+	lay_ring(2048);
+	memcpy(fake.status, table, sizeof(table));
+	ring_event(ARRAY_SIZE(table));
+	for (uint32_t offset = 0; offset < RING_BYTES;) {
+		const struct tcmu_cmd_entry *entry = ring_entry(offset);
+
+		if (entry->hdr.cmd_id != 999) {
+			assert_int_equal(entry->rsp.scsi_status, table[entry->hdr.cmd_id]);
+			found++;
+		} else {
+			assert_int_not_equal(tcmu_hdr_get_op(entry->hdr.len_op), TCMU_OP_CMD);
+			assert_int_equal(entry->rsp.scsi_status, 0);
+		}
+		offset += tcmu_hdr_get_len(entry->hdr.len_op);
+	}
+	assert_int_equal(found, ARRAY_SIZE(table));
 }
 
 /* Commands @from to below @to. */
@@ -750,6 +434,7 @@ int main(void)
 		WITH_LUN(batch_is_completed_in_order_and_announced_once),
 		WITH_LUN(long_batch_is_announced_now_and_then),
 		WITH_LUN(status_becomes_tcmu_status),
+		WITH_LUN(kernel_gets_any_status),
 		WITH_LUN(held_commands_complete_when_their_time_comes),
 		WITH_LUN(held_commands_are_completed_by_close),
 		WITH_LUN(thread_is_not_cancelled_between),
