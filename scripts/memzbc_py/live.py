@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-import time
-from typing import Any, Callable
+from typing import Callable
 
 from .control import control_request
-from .show import print_result, table
+from .show import print_result
 from .units import MemzbcError, format_size, parse_settings, split_config
 
 Run = Callable[[argparse.Namespace], int]
-CLEAR_SCREEN = "\x1b[H\x1b[2J"
 AddCommand = Callable[[str, Run, str], argparse.ArgumentParser]
 
 
@@ -65,41 +61,6 @@ def lose_power(args: argparse.Namespace) -> int:
     return 0
 
 
-def statistics_text(statistics: dict[str, Any]) -> str:
-    """Counters, one a line: what they belong to, and the value."""
-    rows: list[list[str]] = []
-
-    def add(path: str, value: Any) -> None:
-        if isinstance(value, dict):
-            for key, inner in value.items():
-                add(f"{path} {key}".strip(), inner)
-        elif isinstance(value, list):
-            for item in value:
-                numbers = ", ".join(f"{key} {inner}" for key, inner in item.items())
-                rows.append([path, numbers])
-        else:
-            rows.append([path, "-" if value is None else str(value)])
-
-    add("", statistics)
-    return table(rows)
-
-
-def show_statistics(args: argparse.Namespace) -> int:
-    """memzbc stats"""
-    while True:
-        statistics = control_request(args.name, "stats")["stats"]
-        if args.watch and args.json:
-            print(json.dumps(statistics), flush=True)
-        elif args.watch and sys.stdout.isatty():
-            print(f"{CLEAR_SCREEN}{statistics_text(statistics)}", flush=True)
-        else:
-            print_result(args, statistics, statistics_text(statistics))
-        if not args.watch:
-            return 0
-        sys.stdout.flush()
-        time.sleep(args.watch)
-
-
 def reset_statistics(args: argparse.Namespace) -> int:
     """memzbc reset-stats"""
     control_request(args.name, "reset-stats")
@@ -143,16 +104,6 @@ def add_commands(command: AddCommand) -> None:
         nargs="?",
         type=int,
         help="how many writes vanish at most (default: all)",
-    )
-    statistics = command("stats", show_statistics, "show what a LUN has counted")
-    statistics.add_argument("name", metavar="NAME")
-    statistics.add_argument(
-        "--watch",
-        metavar="SECONDS",
-        nargs="?",
-        type=float,
-        const=1.0,
-        help="show it again and again, with --json one line each time",
     )
     reset = command("reset-stats", reset_statistics, "have a LUN count from zero")
     reset.add_argument("name", metavar="NAME")
