@@ -7,9 +7,10 @@ import os
 import signal
 import sys
 from dataclasses import asdict
-from typing import Any, Callable, NoReturn, TypeVar
+from typing import Any, Callable, NoReturn
 
-from . import keys, live, scsi
+from . import keys, live, observe
+from .arguments import need_root, typed
 from .show import (
     list_row,
     login_commands,
@@ -17,8 +18,6 @@ from .show import (
     print_result,
     say,
     table,
-    zone_data,
-    zone_row,
 )
 from .units import (
     DEFAULT_PORT,
@@ -35,34 +34,16 @@ from .units import (
 
 DEFAULT_PORTAL = "127.0.0.1"
 EXIT_ERROR, EXIT_INTERRUPTED = 1, 130
-Result = TypeVar("Result")
 
 EPILOG = """\
 examples:
   memzbc create z0 --size 4G zone_size=128M zone_cap=96M conv=4
   memzbc create z1 --size 16G --iscsi --portal 0.0.0.0
-  memzbc zones z0
+  memzbc zones z0 --map
+  memzbc trace z0 --follow
   memzbc help zone_size
 
 exit status: 0 done, 1 refused or failed (the reason is on standard error), 2 wrong usage"""
-
-
-def typed(parse: Callable[[str], Result]) -> Callable[[str], Result]:
-    """An argparse type whose ValueError text reaches the user."""
-
-    def convert(text: str) -> Result:
-        try:
-            return parse(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-
-    return convert
-
-
-def need_root() -> None:
-    """Raises MemzbcError unless root runs this."""
-    if os.geteuid():
-        raise MemzbcError("only root can do this")
 
 
 def check_create(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
@@ -143,43 +124,6 @@ def list_luns(args: argparse.Namespace) -> int:
         data.append(lun_data(lun) | {"uses": uses})
         rows.append(list_row(lun, data[-1], uses))
     print_result(args, data, table(rows) if data else "no LUN ('memzbc create' makes one)")
-    return 0
-
-
-def sg_node_of(lun: Any) -> str:
-    """A generic node of this machine for LUN. Raises MemzbcError with the way to get one."""
-    for disk in lun.disks:
-        if disk.generic:
-            return f"/dev/{disk.generic}"
-    for export in lun.exports:
-        if export.portals:
-            logins = login_commands(export.wwn, parse_portal(export.portals[0]))
-            raise MemzbcError(
-                f"no disk on this machine leads to LUN '{lun.name}': log in first with\n"
-                f"    {logins[0]}"
-            )
-    raise MemzbcError(
-        f"LUN '{lun.name}' is exported by no target: export it with targetcli,"
-        f" or delete it (memzbc delete {lun.name}) and create it again"
-    )
-
-
-def zones(args: argparse.Namespace) -> int:
-    """memzbc zones"""
-    from . import lio
-
-    need_root()
-    lun = lio.existing(args.name)
-    data: list[dict[str, Any]] = []
-    count = 0
-    for zone in scsi.report_zones(sg_node_of(lun)):
-        # A gap belongs to the zone before it and has no number of its own, as for the kernel.
-        gap = zone.type == scsi.GAP
-        data.append(zone_data(None if gap else count, zone))
-        count += not gap
-    head = ["ZONE", "TYPE", "CONDITION", "START LBA", "LENGTH", "WRITE POINTER"]
-    result = {"name": lun.name, "block_size": lun.block_size, "zones": data}
-    print_result(args, result, table([head, *map(zone_row, data)]))
     return 0
 
 
@@ -300,7 +244,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     add_create_arguments(command("create", create, "make a LUN; starts tcmu-runner if need be"))
     command("list", list_luns, "list the LUNs")
-    command("zones", zones, "show the zones of a LUN").add_argument("name", metavar="NAME")
+    observe.add_commands(command)
     live.add_commands(command)
     command("delete", delete, "delete a LUN and its data").add_argument("name", metavar="NAME")
     show_help = command("help", help_keys, "explain the config keys")
