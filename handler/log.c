@@ -71,18 +71,17 @@ static page_fn page_supported, page_supported_subpages, page_errors;
 
 /* In ascending order of page and subpage codes. */
 static const struct page {
-	uint8_t code;
-	uint8_t subpage;
-	uint16_t last_param;	/* largest parameter code */
 	page_fn *fill;
+	uint16_t last_param;	/* largest parameter code */
+	uint8_t code, subpage;
 	uint8_t counter;	/* of an error counter page */
 } pages[] = {
-	{ LOG_SUPPORTED_PAGES, 0, 0, page_supported, 0 },
-	{ LOG_SUPPORTED_PAGES, LOG_SUBPAGE_ALL, 0, page_supported_subpages, 0 },
-	{ LOG_WRITE_ERRORS, 0, LOG_UNCORRECTED_ERRORS, page_errors, ERRORS_WRITE },
-	{ LOG_READ_ERRORS, 0, LOG_UNCORRECTED_ERRORS, page_errors, ERRORS_READ },
-	{ LOG_VERIFY_ERRORS, 0, LOG_UNCORRECTED_ERRORS, page_errors, ERRORS_VERIFY },
-	{ LOG_ZONED_STATISTICS, LOG_SUBPAGE_ZONED_STATISTICS, LAST_STATISTIC, page_statistics, 0 },
+	{ page_supported, 0, LOG_SUPPORTED_PAGES, 0, 0 },
+	{ page_supported_subpages, 0, LOG_SUPPORTED_PAGES, LOG_SUBPAGE_ALL, 0 },
+	{ page_errors, LOG_UNCORRECTED_ERRORS, LOG_WRITE_ERRORS, 0, ERRORS_WRITE },
+	{ page_errors, LOG_UNCORRECTED_ERRORS, LOG_READ_ERRORS, 0, ERRORS_READ },
+	{ page_errors, LOG_UNCORRECTED_ERRORS, LOG_VERIFY_ERRORS, 0, ERRORS_VERIFY },
+	{ page_statistics, LAST_STATISTIC, LOG_ZONED_STATISTICS, LOG_SUBPAGE_ZONED_STATISTICS, 0 },
 };
 
 #define PAGES (sizeof(pages) / sizeof(pages[0]))

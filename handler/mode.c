@@ -244,10 +244,9 @@ static uint8_t refuse_field(const struct select *s, int page, int i, uint8_t dif
 {
 	int bit = 31 - __builtin_clz(diff);
 
-	while (!(fields[page + i] >> bit)) {
-		i--;
+	/* Byte 2 begins a field in each page. */
+	for (; i > 2 && !(fields[page + i] >> bit); i--)
 		bit = 0;
-	}
 	bit += __builtin_ctz(fields[page + i] >> bit);
 	return refuse(s, s->at + (unsigned int)i, bit);
 }

@@ -119,6 +119,8 @@ command_fn sbc_read, sbc_write, sbc_verify, sbc_write_same, sbc_synchronize_cach
 command_fn zbc_report_zones, zbc_close_zone, zbc_finish_zone, zbc_open_zone;
 command_fn zbc_reset_write_pointer;
 
+/* An ASCII field of INQUIRY data (spc.c): left-aligned, padded with blanks, cut to its size. */
+void put_text(uint8_t *field, size_t size, const char *text);
 /* EVPD=1 part of INQUIRY (vpd.c): @page is the PAGE CODE. */
 uint8_t vpd_inquiry(struct memzbc_lun *lun, struct memzbc_cmd *cmd, uint8_t page);
 

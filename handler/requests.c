@@ -355,7 +355,7 @@ static int execute(struct request *rq)
 	size_t args = rq->words_count - 1;
 
 	for (size_t i = 0; i < KINDS && rq->words_count; i++) {
-		if (strcmp(kinds[i].name, rq->words[0]))
+		if (strcmp(kinds[i].name, rq->words[0]) != 0)
 			continue;
 		if (args < kinds[i].least || args > kinds[i].most)
 			return refuse(rq->reason, "usage: %s %s", kinds[i].name, kinds[i].usage);

@@ -28,8 +28,7 @@ uint8_t spc_request_sense(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 	return reply(lun, cmd, sense, len, cmd->cdb[4]);
 }
 
-/* An ASCII field of INQUIRY data: left-aligned, padded with blanks, cut to its size. */
-static void put_text(uint8_t *field, size_t size, const char *text)
+void put_text(uint8_t *field, size_t size, const char *text)
 {
 	size_t len = strlen(text);
 

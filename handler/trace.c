@@ -61,7 +61,7 @@ static bool fits(const struct memzbc_trace_header *header, const struct memzbc_t
 {
 	struct memzbc_trace_header changing = *header;
 
-	if (memcmp(header->magic, MEMZBC_TRACE_MAGIC, sizeof(header->magic)))
+	if (memcmp(header->magic, MEMZBC_TRACE_MAGIC, sizeof(header->magic)) != 0)
 		return false;
 	memset(changing.magic, 0, sizeof(changing.magic));
 	changing.arrivals = changing.executions = changing.completions = 0;
@@ -87,28 +87,24 @@ static void unmap(struct trace *trace)
 	trace->header = NULL;
 }
 
-/* Returns 0 with the trace mapped, or -errno. */
-static int continue_old(struct trace *trace, int dir, const struct memzbc_trace_header *wanted)
+/* Maps the trace if there is one to be continued. */
+static void continue_old(struct trace *trace, int dir, const struct memzbc_trace_header *wanted)
 {
 	int fd = openat(dir, MEMZBC_TRACE_FILE, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	int err = -ENOENT;
 	struct stat st;
 
 	if (fd < 0)
-		return -errno;
+		return;
 	if (fstat(fd, &st) == 0 && st.st_size == (off_t)trace->size)
-		err = map(trace, fd);
+		map(trace, fd);
 	close(fd);
-	if (!err && !fits(trace->header, wanted)) {
+	if (trace->header && !fits(trace->header, wanted))
 		unmap(trace);
-		err = -ENOENT;
-	}
-	return err;
 }
 
 /*
  * Takes the place of the old file, if there is one, when nothing can fail any more. Whoever reads
- * the old one sees that it has no name now.
+ * the old one sees that it has no name now. Returns 0 with the trace mapped, or -errno.
  */
 static int create(struct trace *trace, int dir, const struct memzbc_trace_header *wanted)
 {
@@ -121,15 +117,14 @@ static int create(struct trace *trace, int dir, const struct memzbc_trace_header
 	if (!err)
 		err = map(trace, fd);
 	close(fd);
-	if (!err) {
+	if (trace->header) {
 		*trace->header = *wanted;
-		if (renameat(dir, MEMZBC_TRACE_NEW_FILE, dir, MEMZBC_TRACE_FILE) < 0)
-			err = -errno;
-	}
-	if (err) {
+		if (renameat(dir, MEMZBC_TRACE_NEW_FILE, dir, MEMZBC_TRACE_FILE) == 0)
+			return 0;
+		err = -errno;
 		unmap(trace);
-		unlinkat(dir, MEMZBC_TRACE_NEW_FILE, 0);
 	}
+	unlinkat(dir, MEMZBC_TRACE_NEW_FILE, 0);
 	return err;
 }
 
@@ -153,17 +148,17 @@ int trace_open(const struct memzbc_device *dev, uint32_t count, struct trace **o
 	struct trace *trace = calloc(1, sizeof(*trace));
 	int dir = dev->lun->store.dir_fd;
 	struct memzbc_trace_header wanted;
-	int err;
+	int err = 0;
 
 	if (!trace)
 		return -ENOMEM;
 	trace->count = count;
 	trace->size = MEMZBC_TRACE_HEADER_SIZE + (size_t)count * sizeof(*trace->records);
 	describe(dev, &wanted, count);
-	err = continue_old(trace, dir, &wanted);
-	if (err)
+	continue_old(trace, dir, &wanted);
+	if (!trace->header)
 		err = create(trace, dir, &wanted);
-	if (err) {
+	if (!trace->header) {
 		free(trace);
 		return err;
 	}

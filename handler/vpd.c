@@ -88,9 +88,8 @@ static uint8_t *put_t10_vendor_id(uint8_t *desc, const char *serial)
 	desc[0] = CODE_SET_ASCII;
 	desc[1] = DESIGNATOR_T10_VENDOR_ID;
 	desc[3] = (uint8_t)(8 + len);
-	memset(id, ' ', 8);
-	memcpy(id, MEMZBC_VENDOR, strlen(MEMZBC_VENDOR));
-	memcpy(id + 8, serial, len);
+	put_text(id, 8, MEMZBC_VENDOR);
+	put_text(id + 8, len, serial);
 	return id + 8 + len;
 }
 
