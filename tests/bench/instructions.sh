@@ -29,7 +29,8 @@ for operation in read write; do
 	for way in off stats trace both; do
 		count=$(each $way $operation)
 		printf '  %-6s %5d, %+d.%02d%%\n' $way $((count / 100)) \
-			$(((count - alone) * 100 / alone)) $(((count - alone) * 10000 / alone % 100))
+			$(((count - alone) * 100 / alone)) \
+			$(((count - alone) * 10000 / alone % 100))
 		if [[ $way == off ]] && ((count * 100 > alone * (100 + allowed))); then
 			echo "  more than $allowed% for nothing"
 			status=1

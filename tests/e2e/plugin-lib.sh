@@ -25,7 +25,8 @@ fio_on() {
 	local disk=$1 name=$2
 	shift 2
 	fio --name="$name" --filename="$disk" --direct=1 --ioengine=libaio --randrepeat=0 \
-		--verify=crc32c --verify_fatal=1 --group_reporting --output="/dev/shm/$name.out" "$@"
+		--verify=crc32c --verify_fatal=1 --group_reporting \
+		--output="/dev/shm/$name.out" "$@"
 }
 
 # zones_io DISK: sequential writes to four zones at once, from 64 MiB on; zones that are full are

@@ -38,7 +38,8 @@ printf 1 >"$TARGET/core/user_0/z0/attrib/emulate_write_cache"
 
 expect_eq "zones" "$zones" "$(zone_states)"
 expect_eq "capacity" "$capacity" "$(sg_readcap -l "$SG")"
-cmp -n $((4 << 20)) /dev/shm/data <(dd if="$DISK" bs=64k skip=1024 count=64 iflag=direct status=none)
+cmp -n $((4 << 20)) /dev/shm/data \
+	<(dd if="$DISK" bs=64k skip=1024 count=64 iflag=direct status=none)
 # Writing goes on at the write pointer.
 dd if=/dev/shm/data of="$DISK" bs=64k seek=1088 oflag=direct status=none
 kernel_is_well

@@ -22,7 +22,8 @@ for i in 1 2 3 4 5; do
 	note "deletion $i"
 	lun_create goes 256M zone_size=16M/conv=4
 	fio --name=load --filename="$DISK" --direct=1 --ioengine=libaio --rw=randrw --bs=16k \
-		--iodepth=32 --size=64M --allow_file_create=0 --time_based --runtime=600 &>/dev/null &
+		--iodepth=32 --size=64M --allow_file_create=0 --time_based --runtime=600 \
+		&>/dev/null &
 	load=$!
 	wait_until 60 has_written "$DISK" 100
 	kill -0 "$load" || fail "no load on the LUN"

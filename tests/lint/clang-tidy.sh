@@ -5,4 +5,5 @@
 set -euo pipefail
 
 git ls-files 'handler/*.c' |
-	xargs -P "$(nproc)" -n 1 clang-tidy --quiet -p "$1" 2> >(sed '/warnings\? generated\.$/d' >&2)
+	xargs -P "$(nproc)" -n 1 clang-tidy --quiet -p "$1" \
+		2> >(sed '/warnings\? generated\.$/d' >&2)

@@ -134,7 +134,8 @@ void dev_close(struct dev *dev)
 	free(dev->report.zones);
 	free(dev);
 	if (removed || rmdir_base)
-		fail_dev(NULL, __FILE__, __LINE__, "state is left: memzbc_state_remove %d", removed);
+		fail_dev(NULL, __FILE__, __LINE__, "state is left: memzbc_state_remove %d",
+			 removed);
 }
 
 /* In the child: a failed assertion must not run on into the parent's remaining tests. */

@@ -48,8 +48,9 @@ char *printed_config(const struct memzbc_config *cfg, bool json)
 #define expect_field(what, a, b, field) \
 	do { \
 		if ((a)->field != (b)->field) \
-			fail_dev(NULL, __FILE__, __LINE__, "%s: " #field " is %llu, not %llu", what, \
-				 (unsigned long long)(a)->field, (unsigned long long)(b)->field); \
+			fail_dev(NULL, __FILE__, __LINE__, "%s: " #field " is %llu, not %llu", \
+				 what, (unsigned long long)(a)->field, \
+				 (unsigned long long)(b)->field); \
 	} while (0)
 
 static void expect_rule(const char *what, const struct memzbc_error_rule *rule,

@@ -350,8 +350,9 @@ static size_t nonsense(char *buf, size_t size)
 	static const char *const words[] = {
 		"version", "help", "get", "get ", "set ", "seed=", "reorder=4 ", "error=medium.",
 		"zone ", "zone 2-11 ", "full", "closed ", "wp=8", "offline", "readonly", "empty",
-		"stats", "reset-stats", "trace", "power-loss ", "config", "cache=64K ", "18446744073",
-		"hold=3", " ", "\t", "\n", "\n", "\n", "\r\n", "\"", "\\", "-", "=", "/",
+		"stats", "reset-stats", "trace", "power-loss ", "config", "cache=64K ",
+		"18446744073", "hold=3", " ", "\t", "\n", "\n", "\n", "\r\n", "\"", "\\",
+		"-", "=", "/",
 	};
 	size_t len = 0, wanted = random_below(16) ? random_below(80) : random_below(size - 40);
 

@@ -10,7 +10,7 @@
 static void changes(void **state)
 {
 	static const struct {
-		const char *before, *change, *same_as;	/* the last: one config that says the same */
+		const char *before, *change, *same_as;	/* the last: one string for both */
 	} cases[] = {
 		{ "reorder=16", "", "reorder=16" },
 		{ "reorder=16", "memzbc/", "reorder=16" },
@@ -132,7 +132,8 @@ static void refused_replacements(void **state)
 		{ "zone_size=96M/zone_cap=64M/conv=5", "conv=5: set at creation only: stays 2" },
 		{ "zone_size=96M/zone_cap=64M/conv=2/conv_end=1/pblk=512/urswrz=0/mem=1G",
 		  "max_open=128, the default: set at creation only: stays 9" },
-		{ GEOMETRY "/hold=64/delay=5", "delay=5: no unit, one of ns, us, ms, s; " ACCEPTED_TIMES },
+		{ GEOMETRY "/hold=64/delay=5",
+		  "delay=5: no unit, one of ns, us, ms, s; " ACCEPTED_TIMES },
 	};
 
 	(void)state;

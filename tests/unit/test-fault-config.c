@@ -34,7 +34,8 @@ static void refused_values(void **state)
 		{ "delay=-5ms", "delay=-5ms: no number with ns, us, ms or s; " ACCEPTED_TIMES },
 		{ "delay=1e3us", "delay=1e3us: no number with ns, us, ms or s; " ACCEPTED_TIMES },
 		{ "delay=0.5ns", "delay=0.5ns: too many decimal places; " ACCEPTED_TIMES },
-		{ "delay=1.0000001ms", "delay=1.0000001ms: too many decimal places; " ACCEPTED_TIMES },
+		{ "delay=1.0000001ms",
+		  "delay=1.0000001ms: too many decimal places; " ACCEPTED_TIMES },
 		{ "delay=20.000000001s", "delay=20.000000001s: out of range; " ACCEPTED_TIMES },
 		/* 2^64 + 1 s and 2^64 ns, by the digits and by the unit */
 		{ "delay=18446744073709551617s",
@@ -43,7 +44,8 @@ static void refused_values(void **state)
 		  "delay=18446744073709551616ns: out of range; " ACCEPTED_TIMES },
 		{ "delay=18446744074s", "delay=18446744074s: out of range; " ACCEPTED_TIMES },
 		{ "delay_read=21s", "delay_read=21s: out of range; " ACCEPTED_TIMES },
-		{ "delay_write=x", "delay_write=x: no number with ns, us, ms or s; " ACCEPTED_TIMES },
+		{ "delay_write=x",
+		  "delay_write=x: no number with ns, us, ms or s; " ACCEPTED_TIMES },
 		{ "delay_zone=1", "delay_zone=1: no unit, one of ns, us, ms, s; " ACCEPTED_TIMES },
 		{ "delay_sync=", "delay_sync=: no value; " ACCEPTED_TIMES },
 		{ "rate=fast", "rate=fast: no number of bytes, plain or with K, M, G or T; "
@@ -65,6 +67,7 @@ static void refused_values(void **state)
 }
 
 #define DELAYS(r, w, z, s) .delay = { r, w, z, s, 0 }
+#define DELAY(time) DELAYS(time, time, time, time)
 
 static void values(void **state)
 {
@@ -85,11 +88,11 @@ static void values(void **state)
 		{ "hold=1/hold_time=1us",
 		  { .reorder_depth = 1, .reorder_time = 10 * NS_PER_MS, DEFAULT_OBSERVATION,
 		    .hold = 1, .hold_time = NS_PER_US } },
-		{ "delay=100us", { DEFAULTS, DELAYS(100 * NS_PER_US, 100 * NS_PER_US, 100 * NS_PER_US, 100 * NS_PER_US) } },
-		{ "delay=1.5ms", { DEFAULTS, DELAYS(1500 * NS_PER_US, 1500 * NS_PER_US, 1500 * NS_PER_US, 1500 * NS_PER_US) } },
-		{ "delay=0.000000001s", { DEFAULTS, DELAYS(1, 1, 1, 1) } },
-		{ "delay=1.000ns", { DEFAULTS, DELAYS(1, 1, 1, 1) } },
-		{ "delay=20s", { DEFAULTS, DELAYS(20 * NS_PER_S, 20 * NS_PER_S, 20 * NS_PER_S, 20 * NS_PER_S) } },
+		{ "delay=100us", { DEFAULTS, DELAY(100 * NS_PER_US) } },
+		{ "delay=1.5ms", { DEFAULTS, DELAY(1500 * NS_PER_US) } },
+		{ "delay=0.000000001s", { DEFAULTS, DELAY(1) } },
+		{ "delay=1.000ns", { DEFAULTS, DELAY(1) } },
+		{ "delay=20s", { DEFAULTS, DELAY(20 * NS_PER_S) } },
 		{ "delay=0", { DEFAULTS } },
 		{ "delay=0s", { DEFAULTS } },
 		{ "delay=0.0", { DEFAULTS } },

@@ -107,7 +107,7 @@ static void write_for_ever(struct dev *dev, void *arg)
 		expect_good(dev, write_next(dev, s));
 		p->done = s + 1;
 		if (random_below(16) == 0) {
-			/* The answer counts as given from here on, though the model may not know. */
+			/* The answer counts as given from here on, known to the model or not. */
 			p->acknowledged = s + 1;
 			dev_acknowledge(dev);
 		}

@@ -430,7 +430,8 @@ static void part_of_a_write_vanishes(void **state)
 	uint64_t a = rig_zone(rig, 0);
 
 	(void)state;
-	rig_set(rig, &(struct memzbc_faults){ .cache = CACHE, .error_rules = 1, .error = { rule } });
+	rig_set(rig, &(struct memzbc_faults){ .cache = CACHE, .error_rules = 1,
+					      .error = { rule } });
 	expect_io_info(submit_write(rig, a, 4 * STEP, 2), MEDIUM_ERROR, ASC_WRITE_ERROR, a + STEP);
 	expect_io_info(submit_write(rig, 0, 4 * STEP, 2), MEDIUM_ERROR, ASC_WRITE_ERROR, STEP);
 	expect_data(rig->dev, 0, STEP, 2);

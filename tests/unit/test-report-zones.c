@@ -250,7 +250,8 @@ static void ragged_lengths(struct dev *dev)
 		expect_good(dev, report_zones(dev, 0, options[i], sizeof(whole)));
 		len = 64 + dev->report.list_len;
 		memcpy(whole, dev->in, len);
-		for (uint32_t alloc = 0; alloc < len + 70; alloc += 1 + (uint32_t)random_below(20)) {
+		for (uint32_t alloc = 0; alloc < len + 70;
+		     alloc += 1 + (uint32_t)random_below(20)) {
 			check_cut(dev, whole, len, options[i], alloc);
 			check_cut(dev, whole, len, options[i] | 0x80, alloc);
 		}

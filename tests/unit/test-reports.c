@@ -25,7 +25,8 @@ static void supported_log_pages(void **state)
 
 	(void)state;
 	for (uint8_t pc = 0; pc < 4; pc++) {
-		expect_reply(dev, log_sense(pc, 0x00, 0x00, 0), alloc_log, "00 00 0004 00 02 03 05");
+		expect_reply(dev, log_sense(pc, 0x00, 0x00, 0), alloc_log,
+			     "00 00 0004 00 02 03 05");
 		expect_reply(dev, log_sense(pc, 0x00, 0xff, 0), alloc_log,
 			     "40 ff 000c 0000 00ff 0200 0300 0500 1401");
 	}

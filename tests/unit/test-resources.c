@@ -310,7 +310,8 @@ static void finish_count(struct dev *dev)
 		return;
 	close_written(dev, 1, 1);
 	open_zones(dev, 4, 4 + MAX - 1);
-	expect_no_resources(dev, run_none(dev, cdb_zone_count(SA_FINISH_ZONE, seq_start(dev, 0), 2)));
+	expect_no_resources(dev, run_none(dev, cdb_zone_count(SA_FINISH_ZONE, seq_start(dev, 0),
+							      2)));
 	expect_good(dev, act(dev, SA_CLOSE_ZONE, 4));
 	expect_good(dev, run_none(dev, cdb_zone_count(SA_FINISH_ZONE, seq_start(dev, 0), 2)));
 	expect_condition(dev, 0, ZONE_FULL);

@@ -301,7 +301,7 @@ static void survives_a_reopen(struct dev *dev)
 	expect_data(dev, start, 4 * pblk, 9);
 }
 
-/* A write that was executed and not acknowledged comes again: not as done when the pointer is back. */
+/* A write that was executed and not acknowledged comes again: not done when the pointer is back. */
 static void resend_is_forgotten_when_the_pointer_goes_back(struct dev *dev)
 {
 	uint64_t start = start_of(dev, SLOT);
@@ -358,7 +358,8 @@ int main(void)
 		{ "pointer_goes_back_and_forth", pointer_goes_back_and_forth, NULL },
 		{ "condition_follows_the_pointer", condition_follows_the_pointer, NULL },
 		{ "hidden_pointer_moves", hidden_pointer_moves, NULL },
-		{ "conventional_zones_fail_and_recover", conventional_zones_fail_and_recover, NULL },
+		{ "conventional_zones_fail_and_recover",
+		  conventional_zones_fail_and_recover, NULL },
 		{ "failed_zones_are_listed_and_left_alone",
 		  failed_zones_are_listed_and_left_alone, NULL },
 		{ "open_zones_are_counted", open_zones_are_counted, "max_open=2" },

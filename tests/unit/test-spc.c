@@ -145,7 +145,7 @@ static void sense_formats(void **state)
 	check_sense_bytes(dev, "70 00 05 00*4 0a 00*4 2400 00 cd 0001");
 	run_in(dev, (struct cdb){ .b = { 0x42 } }, 0);
 	check_sense_bytes(dev, "70 00 05 00*4 0a 00*4 2000 00 00*3");
-	/* UNALIGNED WRITE in zone 1: INFORMATION is its write pointer, 1 TiB or 80000000h blocks. */
+	/* UNALIGNED WRITE in zone 1: INFORMATION is its write pointer, 1 TiB: 80000000h blocks. */
 	write_blocks(dev, 0x80000008, 8, 1);
 	check_sense_bytes(dev, "f0 00 05 80000000 0a 00*4 2104 00 00*3");
 	/* In zone 3, the write pointer is 180000000h, and has no place. */

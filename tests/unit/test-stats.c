@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
-/* What a device counts: sequences of commands whose counts are known, and the JSON that tells them. */
+/* What a device counts: sequences of commands with known counts, and the JSON that tells them. */
 #include <memzbc/observe.h>
 
 #include <stdio.h>
@@ -68,7 +68,8 @@ static void sequential_ratio(void **state)
 	uint64_t at = 0;
 
 	(void)state;
-	expect_json(rig, "\"sequential\":{\"read\":{\"commands\":0,\"sequential\":0,\"ratio\":null},"
+	expect_json(rig,
+		    "\"sequential\":{\"read\":{\"commands\":0,\"sequential\":0,\"ratio\":null},"
 		    "\"write\":{\"commands\":0,\"sequential\":0,\"ratio\":null}}");
 	for (size_t i = 0; i < ARRAY_SIZE(reads); i++) {
 		expect_io_good(submit_read(rig, reads[i].lba, reads[i].blocks));
@@ -79,7 +80,8 @@ static void sequential_ratio(void **state)
 		expect_io_good(submit(rig, cdb_lba(READ_16, 700, 0), "", 0));
 		expect_io_good(submit_write_with(rig, WRITE_SAME_16, 600, 8, 1));
 	}
-	expect_json(rig, "\"sequential\":{\"read\":{\"commands\":8,\"sequential\":3,\"ratio\":0.3750},"
+	expect_json(rig,
+		    "\"sequential\":{\"read\":{\"commands\":8,\"sequential\":3,\"ratio\":0.3750},"
 		    "\"write\":{\"commands\":8,\"sequential\":7,\"ratio\":0.8750}}");
 	/* Two streams that alternate are not sequential, failed commands count as well. */
 	memzbc_device_stats_reset(rig->device);
@@ -368,7 +370,8 @@ static void zones(void **state)
 		    "," T("explicitly opened", "empty", "1") "," T("explicitly opened", "full", "1")
 		    "," T("closed", "implicitly opened", "1") "," T("full", "empty", "1") "]");
 	expect_json(rig, "\"zones\":{\"now\":{\"empty\":8,\"implicitly opened\":0,"
-		    "\"explicitly opened\":1,\"closed\":0,\"read only\":0,\"full\":1,\"offline\":0},"
+		    "\"explicitly opened\":1,\"closed\":0,\"read only\":0,\"full\":1,"
+		    "\"offline\":0},"
 		    "\"max_open\":2,\"max_explicitly_opened\":2,\"max_implicitly_opened\":1,"
 		    "\"min_empty\":7,\"emptied\":2,\"failed_explicit_opens\":0,"
 		    "\"read_rule_violations\":0,\"write_rule_violations\":0,");

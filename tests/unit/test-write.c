@@ -108,7 +108,8 @@ static void every_case(struct dev *dev)
 
 static void longer_than_the_zone(struct dev *dev)
 {
-	uint64_t start = geo_start(dev->geo, dev->geo->conv), len = geo_len(dev->geo, dev->geo->conv);
+	uint64_t start = geo_start(dev->geo, dev->geo->conv);
+	uint64_t len = geo_len(dev->geo, dev->geo->conv);
 
 	expect_refused(dev, write_blocks(dev, start, len + geo_pblk(dev->geo), 1), ILLEGAL_REQUEST,
 		       ASC_WRITE_BOUNDARY);

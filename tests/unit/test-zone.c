@@ -48,9 +48,11 @@ static const struct outcome outcomes[ZS_STATES][EVENTS] = {
 	[ZS_CLOSED] =
 	{ EXP,     CLOSED, FULL,   EMPTY,  EXP,   CLOSED, FULL,  EMPTY,  IMP_NEXT, FULL, IMP },
 	[ZS_FULL] =
-	{ FULL,    FULL,   FULL,   EMPTY,  FULL,  FULL,   FULL,  EMPTY,  REFUSED, REFUSED, REFUSED },
+	{ FULL,    FULL,   FULL,   EMPTY,  FULL,  FULL,   FULL,  EMPTY,  REFUSED,
+	  REFUSED, REFUSED },
 	[ZS_FINISHED] =
-	{ FULL,    FULL,   FULL,   EMPTY,  FULL,  FULL,   FULL,  EMPTY,  REFUSED, REFUSED, REFUSED },
+	{ FULL,    FULL,   FULL,   EMPTY,  FULL,  FULL,   FULL,  EMPTY,  REFUSED,
+	  REFUSED, REFUSED },
 	[ZS_IMP_LAST] =
 	{ EXP,     CLOSED, FULL,   EMPTY,  IMP,   CLOSED, FULL,  EMPTY,  FULL,     FULL, IMP },
 	[ZS_CLOSED_LAST] =
@@ -227,7 +229,8 @@ static void zone_count_of_one(struct dev *dev)
 
 	for (uint16_t count = 0; count < 2; count++) {
 		for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
-			struct cdb cdb = cdb_zone_count(actions[i], geo_start(dev->geo, slot), count);
+			struct cdb cdb = cdb_zone_count(actions[i], geo_start(dev->geo, slot),
+							count);
 
 			make_zone(dev, slot, ZS_IMP_OPEN);
 			make_zone(dev, slot + 1, ZS_IMP_OPEN);
