@@ -8,6 +8,7 @@ root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 DESTDIR=$root "$1" --install "$2" >/dev/null
 [[ -f $root$3/handler_memzbc.so ]] || { echo "no handler_memzbc.so in $3"; exit 1; }
+[[ -f $root/usr/share/bash-completion/completions/memzbc ]] || { echo "no completion"; exit 1; }
 libexec=$(dirname "$(find "$root" -name memzbc-config -type f)")
 memzbc=$(find "$root" -path '*/sbin/memzbc')
 MEMZBC_LIBEXEC=$libexec "$memzbc" help zone_size | grep zone_size

@@ -4,7 +4,7 @@
 set -euo pipefail
 
 mapfile -t scripts < <(git ls-files | while read -r file; do
-	[[ $file == *.sh ]] && echo "$file" && continue
+	[[ $file == *.sh || $file == *.bash-completion ]] && echo "$file" && continue
 	[[ -f $file ]] && head -n1 "$file" | grep -qE '^#! ?/bin/(ba)?sh|^#! ?/usr/bin/env bash' &&
 		echo "$file"
 done)
