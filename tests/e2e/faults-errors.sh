@@ -35,7 +35,7 @@ cdb16 88 96 8
 expect_sense 3/11/00 sg_raw -r 32768 "$SG" "${CDB[@]}"
 expect_match "first bad block" "Info fld=0x64 " "$OUTPUT"
 
-note "MEDIUM ERROR on a write of a sequential zone: the good blocks are stored, the pointer is there"
+note "MEDIUM ERROR on a write of a zone: good blocks are stored, the write pointer is behind them"
 first=$((4 * ZONE))
 faults e "error=medium@write@lba$((first + 4))"
 cdb16 8a "$first" 8

@@ -37,9 +37,9 @@ kernel_ratio() {
 		    raw = bytes.fromhex(cdb[1]) if cdb else b""
 		    if len(raw) < 14 or raw[0] != 0x8A:
 		        continue
-		    lba, blocks = int.from_bytes(raw[2:10], "big"), int.from_bytes(raw[10:14], "big")
+		    lba = int.from_bytes(raw[2:10], "big")
 		    writes, sequential = writes + 1, sequential + (lba == end)
-		    end = lba + blocks
+		    end = lba + int.from_bytes(raw[10:14], "big")
 		print(f"{100 * sequential / writes:.2f} {writes}")
 	END
 }
@@ -49,7 +49,8 @@ compare() {
 	read -r kernel writes < <(kernel_ratio)
 	device=$(stat_of s '"%.2f" % (100 * s["sequential"]["write"]["ratio"])')
 	note "$1: $writes writes, sequential by the kernel's trace $kernel %, by the LUN $device %"
-	expect_eq "writes that both saw" "$writes" "$(stat_of s 's["sequential"]["write"]["commands"]')"
+	expect_eq "writes that both saw" "$writes" \
+		"$(stat_of s 's["sequential"]["write"]["commands"]')"
 	awk -v a="$kernel" -v b="$device" 'BEGIN { exit !(a - b <= 1 && b - a <= 1) }' ||
 		fail "they differ by more than 1 %"
 	RATIO=${device%.*}
