@@ -16,7 +16,8 @@ declare -A PACKAGES=(
 		xz-utils zstd"
 	[lun]="tcmu-runner targetcli-fb python3-rtslib-fb python3-dbus dbus kmod lsscsi sg3-utils"
 	[test]="clang libclang-rt-14-dev clang-tidy clang-format cppcheck shellcheck mypy valgrind
-		dpkg-dev fio zbd-utils f2fs-tools btrfs-progs open-iscsi procps"
+		dpkg-dev fio zbd-utils f2fs-tools btrfs-progs open-iscsi procps
+		python3-matplotlib"
 )
 
 # say TEXT...: tell the user what happens, on standard error, so that output stays clean.

@@ -103,13 +103,16 @@ def sense_name(key: int, asc: int, ascq: int) -> str:
     return f"{sense_code(key, asc, ascq)} {words}".rstrip()
 
 
+def _three_digits(value: float) -> str:
+    """A number in three digits, or in as many as it has before the point."""
+    return f"{value:.3g}" if value < 999.5 else f"{value:.0f}"
+
+
 def time_text(nanoseconds: float) -> str:
     """A time in three digits or so, as in "1.25ms"."""
     for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
         if nanoseconds >= size:
-            return f"{nanoseconds / size:.3g}{unit}" if nanoseconds < 1e3 * size else (
-                f"{nanoseconds / size:.0f}{unit}"
-            )
+            return f"{_three_digits(nanoseconds / size)}{unit}"
     return f"{nanoseconds:.0f}ns"
 
 
@@ -117,6 +120,5 @@ def bytes_text(size: float) -> str:
     """A number of bytes in three digits or so, as in "1.25M"."""
     for power, suffix in ((4, "T"), (3, "G"), (2, "M"), (1, "K")):
         if size >= 1024**power:
-            value = size / 1024**power
-            return f"{value:.3g}{suffix}" if value < 1000 else f"{value:.0f}{suffix}"
+            return f"{_three_digits(size / 1024**power)}{suffix}"
     return f"{size:.0f}"
