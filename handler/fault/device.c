@@ -333,10 +333,10 @@ static void release_answers(struct memzbc_device *dev)
 
 int memzbc_device_set_faults(struct memzbc_device *dev, const struct memzbc_faults *faults)
 {
-	int err = power_set(dev, faults);
+	int err = observe_set(dev, faults);
 
 	if (!err)
-		err = observe_set(dev, faults);
+		err = power_set(dev, faults);
 	if (err)
 		return err;
 	lun_set_faults(dev->lun, faults);
