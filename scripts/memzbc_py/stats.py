@@ -151,7 +151,8 @@ def stats_text(name: str, stats: dict[str, Any], before: dict[str, Any] | None =
     head = f"{name}: counted for {stats['seconds']:.1f} s"
     if not stats["counting"]:
         head = f"{name}: not counting ('memzbc set {name} stats=1' has it count)"
-    times = f"time to the answer: mean {time_text(latency['mean'])}, most {time_text(latency['max'])}"
+    mean, most = time_text(latency["mean"]), time_text(latency["max"])
+    times = f"time to the answer: mean {mean}, most {most}"
     depth = f"outstanding commands: {outstanding['now']} now, most {outstanding['max']}"
     memory = stats["memory"]
     sections = [

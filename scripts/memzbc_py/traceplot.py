@@ -270,9 +270,10 @@ class Picture:
         )
 
     def _marks(self, records: list[Record], outcome: str, marker: str, order: int) -> None:
+        size = 4 if self.raster else max(8, min(24, 16000 / len(self.records)))
         self.main.scatter(
             [record.number for record in records], [self._y(record, 0) for record in records],
-            marker=marker, s=4 if self.raster else max(8, min(24, 16000 / len(self.records))), color=COLOURS[outcome], zorder=order,
+            marker=marker, s=size, color=COLOURS[outcome], zorder=order,
             linewidths=1.2 if marker == "x" else 0, rasterized=self.raster,
         )
 
@@ -335,7 +336,9 @@ class Picture:
             handles.append(Patch(color=colour, alpha=READ_ALPHA, label="paler: reads"))
         if OTHER in kinds:
             handles.append(
-                Line2D([], [], color=colour, marker="v", linestyle="", label="zone or other command")
+                Line2D(
+                    [], [], color=colour, marker="v", linestyle="", label="zone or other command",
+                )
             )
         if self.scale.bands:
             handles.append(Line2D([], [], color=INK, linewidth=0.9, label="write pointer"))

@@ -146,7 +146,9 @@ def _legend(axes: Any, zones: Sequence[ZoneView]) -> None:
 
     counts = Counter(zone.condition for zone in zones)
     handles = [
-        Patch(facecolor=COLOURS[condition], edgecolor=GRID, label=f"{condition}: {counts[condition]}")
+        Patch(
+            facecolor=COLOURS[condition], edgecolor=GRID, label=f"{condition}: {counts[condition]}"
+        )
         for condition in CONDITIONS
         if counts[condition]
     ]
