@@ -255,7 +255,12 @@ def build_parser() -> argparse.ArgumentParser:
 
 def parse_arguments() -> argparse.Namespace:
     """The command line as parsed; settings may stand before and after options."""
-    args, rest = build_parser().parse_known_args()
+    words = sys.argv[1:]
+    # argparse finds no operand that may be missing behind an option.
+    if "--json" in words[1:]:
+        words.remove("--json")
+        words.insert(1, "--json")
+    args, rest = build_parser().parse_known_args(words)
     strange = [word for word in rest if word.startswith("-") or "settings" not in args]
     if strange:
         args.parser.error(f"unrecognized arguments: {' '.join(strange)}")

@@ -104,7 +104,7 @@ class Served(unittest.TestCase):
     def test_power_loss(self) -> None:
         self.answers = [b'{"ok":true,"writes":3,"bytes":12288}\n'] * 2
         self.assertEqual(self.run_memzbc("power-loss", "z0"), "z0: 3 writes vanished, 12K\n")
-        result = json.loads(self.run_memzbc("power-loss", "z0", "3", "--json"))
+        result = json.loads(self.run_memzbc("power-loss", "z0", "--json", "3"))
         self.assertEqual(result, {"name": "z0", "writes": 3, "bytes": 12288})
         self.assertEqual(self.requests, ["power-loss\n", "power-loss 3\n"])
 
