@@ -15,9 +15,9 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "client.h"
 #include "listener.h"
 #include "private.h"
 #include "requests.h"
@@ -26,20 +26,6 @@
 #define NEVER UINT64_MAX
 #define ACCEPT_PAUSE_MS 1000	/* when there are no file descriptors left */
 #define NO_MEMORY_PAUSE_MS 100
-
-struct client {
-	struct client *next;
-	int fd;
-	int polled;		/* index in server.fds, or -1 */
-	uint64_t deadline;	/* milliseconds: closed then */
-	uint64_t round;		/* when it last had a request executed */
-	bool eof;		/* it sends nothing more */
-	bool last;		/* to be closed once the answer is sent */
-	size_t in_len;
-	char in[MEMZBC_CONTROL_LINE_MAX];
-	char *out;		/* the answer, or NULL; no further request until it is sent */
-	size_t out_len, out_sent;
-};
 
 struct memzbc_control_lun {
 	struct memzbc_control_lun *next;
@@ -72,14 +58,6 @@ static struct {
 	.executed = PTHREAD_COND_INITIALIZER,
 };
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static void wake_thread(void)
 {
 	uint64_t one = 1;
@@ -99,74 +77,7 @@ static void close_client(struct memzbc_control_lun *lun, struct client *client)
 		at = &(*at)->next;
 	*at = client->next;
 	lun->clients_count--;
-	close(client->fd);
-	free(client->out);
-	free(client);
-}
-
-static bool has_line(const struct client *client)
-{
-	return memchr(client->in, '\n', client->in_len);
-}
-
-/* Sends what there is of the answer. Returns false when the client is to be closed. */
-static bool send_answer(struct client *client)
-{
-	while (client->out_sent < client->out_len) {
-		ssize_t sent = send(client->fd, client->out + client->out_sent,
-				    client->out_len - client->out_sent, MSG_NOSIGNAL);
-
-		if (sent < 0)
-			return errno == EAGAIN || errno == EINTR;
-		client->out_sent += (size_t)sent;
-	}
-	free(client->out);
-	client->out = NULL;
-	client->deadline = now_ms() + server.idle_ms;
-	return !client->last;
-}
-
-/* Takes over @answer, which is NULL if there was no memory for it. */
-static bool give_answer(struct client *client, char *answer, size_t len)
-{
-	client->out = answer;
-	client->out_len = len;
-	client->out_sent = 0;
-	return answer && send_answer(client);
-}
-
-/* The rest of the line could be of any length, so there is no next one to find. */
-static bool refuse_line(struct client *client)
-{
-	size_t len;
-	char *answer = request_error("line too long; accepted: at most "
-				     TEXT(MEMZBC_CONTROL_LINE_MAX) " bytes", &len);
-
-	client->last = true;
-	client->in_len = 0;
-	return give_answer(client, answer, len);
-}
-
-/* Reads while there is no whole line. Returns false when the client is to be closed. */
-static bool receive(struct client *client)
-{
-	ssize_t got = recv(client->fd, client->in + client->in_len,
-			   sizeof(client->in) - client->in_len, 0);
-
-	if (got < 0)
-		return errno == EAGAIN || errno == EINTR;
-	if (got == 0)
-		client->eof = true;
-	client->in_len += (size_t)got;
-	if (client->in_len < sizeof(client->in) || has_line(client))
-		return true;
-	return refuse_line(client);
-}
-
-/* Nothing more will come of it. */
-static bool is_through(const struct client *client)
-{
-	return client->eof && !client->out && !has_line(client);
+	client_free(client);
 }
 
 static void refuse_client(int fd)
@@ -191,14 +102,13 @@ static void accept_client(struct memzbc_control_lun *lun)
 			server.accept_from = now_ms() + ACCEPT_PAUSE_MS;
 		return;
 	}
-	client = lun->clients_count < MEMZBC_CONTROL_CLIENTS_MAX ? calloc(1, sizeof(*client))
-								 : NULL;
+	client = NULL;
+	if (lun->clients_count < MEMZBC_CONTROL_CLIENTS_MAX)
+		client = client_new(fd, server.idle_ms);
 	if (!client) {
 		refuse_client(fd);
 		return;
 	}
-	client->fd = fd;
-	client->deadline = now_ms() + server.idle_ms;
 	client->next = lun->clients;
 	lun->clients = client;
 	lun->clients_count++;
@@ -213,26 +123,9 @@ static struct client *next_turn(struct memzbc_control_lun **lun)
 
 	for (*lun = server.luns; *lun; *lun = (*lun)->next)
 		for (client = (*lun)->clients; client && !(*lun)->going; client = client->next)
-			if (client->round != server.round && !client->out && has_line(client))
+			if (client->round != server.round && !client->out && client_has_line(client))
 				return client;
 	return NULL;
-}
-
-/* Cuts the first line off the client's input into @line. */
-static void take_line(struct client *client, char *line)
-{
-	char *end = memchr(client->in, '\n', client->in_len);
-	size_t len = (size_t)(end - client->in);
-
-	memcpy(line, client->in, len);
-	line[len] = '\0';
-	/* A byte that would end the line early makes it one that no request is. */
-	for (char *c = memchr(line, '\0', len); c; c = memchr(c, '\0', len - (size_t)(c - line)))
-		*c = '\1';
-	if (len > 0 && line[len - 1] == '\r')
-		line[len - 1] = '\0';
-	client->in_len -= len + 1;
-	memmove(client->in, end + 1, client->in_len);
 }
 
 static void execute(struct memzbc_control_lun *lun, struct client *client)
@@ -242,7 +135,7 @@ static void execute(struct memzbc_control_lun *lun, struct client *client)
 	char *answer;
 
 	client->round = server.round;
-	take_line(client, line);
+	client_take_line(client, line);
 	server.busy = lun;
 	pthread_mutex_unlock(&server.lock);
 	answer = request_answer(&lun->params, line, &lun->going, &len);
@@ -250,7 +143,7 @@ static void execute(struct memzbc_control_lun *lun, struct client *client)
 	server.busy = NULL;
 	pthread_cond_broadcast(&server.executed);
 	/* While the LUN was busy it could not be freed, nor its clients. */
-	if (!give_answer(client, answer, len) || is_through(client))
+	if (!client_give(client, answer, len) || client_is_through(client))
 		close_client(lun, client);
 }
 
@@ -303,7 +196,7 @@ static uint64_t collect_events(void)
 	for (struct memzbc_control_lun *lun = server.luns; lun; lun = lun->next) {
 		lun->polled = poll_fd(lun->fd, accepting ? POLLIN : 0);
 		for (struct client *client = lun->clients; client; client = client->next) {
-			bool waits = has_line(client) || client->eof;
+			bool waits = client_has_line(client) || client->eof;
 			int events = client->out ? POLLOUT : waits ? 0 : POLLIN;
 
 			client->polled = poll_fd(client->fd, events);
@@ -318,14 +211,14 @@ static bool handle_client(struct client *client, short events)
 {
 	if (now_ms() >= client->deadline)
 		return false;
-	if (events & POLLOUT && client->out && !send_answer(client))
+	if (events & POLLOUT && client->out && !client_send(client))
 		return false;
-	if (events & POLLIN && !receive(client))
+	if (events & POLLIN && !client_receive(client))
 		return false;
 	/* With the other side gone, nothing else would tell that an answer cannot be sent. */
 	if (events & (POLLERR | POLLHUP) && client->out)
 		return false;
-	return !is_through(client);
+	return !client_is_through(client);
 }
 
 static void handle_events(void)

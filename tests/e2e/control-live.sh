@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 #
 # memzbc set, get, stats and their kin on LUNs in use: what they change, what they refuse, where the
-# sockets are, and that settings outlive the daemon. The same keys through LIO's attribute dev_config.
+# sockets are, and that settings outlive the daemon. The same keys through LIO's dev_config.
 
 # shellcheck source=tests/e2e/lib.sh
 source tests/e2e/lib.sh

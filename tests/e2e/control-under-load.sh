@@ -19,9 +19,10 @@ client() {
 
 # change_configs: write LIO's attribute, every time with something else.
 change_configs() {
-	local i
+	local i faults
 	for ((i = 1; i <= CONFIGS; i++)); do
-		echo "memzbc/zone_size=4M/conv=8/hold=$i/delay=$((i % 3 * 100))us/cache=$((i % 2))M" \
+		faults=hold=$i/delay=$((i % 3 * 100))us/cache=$((i % 2))M
+		echo "memzbc/zone_size=4M/conv=8/$faults" \
 			>"$TARGET/core/user_0/z0/attrib/dev_config"
 	done
 }

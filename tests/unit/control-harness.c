@@ -96,7 +96,7 @@ void serve_end(struct served *served)
 	free(served);
 }
 
-int client_open(const char *file)
+int peer_open(const char *file)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -107,7 +107,7 @@ int client_open(const char *file)
 	return fd;
 }
 
-void client_send(int fd, const char *text, size_t len)
+void peer_send(int fd, const char *text, size_t len)
 {
 	while (len > 0) {
 		ssize_t sent = send(fd, text, len, MSG_NOSIGNAL);
@@ -206,7 +206,7 @@ static bool wait_readable(int fd, uint64_t end)
 	return now < end && poll(&p, 1, (int)(end - now)) > 0;
 }
 
-const char *client_receive(int fd)
+const char *peer_receive(int fd)
 {
 	static char answer[ANSWER_MAX];
 	uint64_t end = clock_ms() + LONG_MS;
@@ -236,9 +236,9 @@ const char *ask(int fd, const char *request)
 {
 	const char *answer;
 
-	client_send(fd, request, strlen(request));
-	client_send(fd, "\n", 1);
-	answer = client_receive(fd);
+	peer_send(fd, request, strlen(request));
+	peer_send(fd, "\n", 1);
+	answer = peer_receive(fd);
 	if (!answer)
 		fail_msg("no answer to '%s'", request);
 	return answer;
@@ -246,7 +246,7 @@ const char *ask(int fd, const char *request)
 
 const char *ask_once(const char *file, const char *request)
 {
-	int fd = client_open(file);
+	int fd = peer_open(file);
 	const char *answer = ask(fd, request);
 
 	close(fd);

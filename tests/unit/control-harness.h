@@ -36,13 +36,13 @@ void serve_stop(struct served *served);
 void serve_end(struct served *served);
 
 /* A client of the socket @file in the directory, which must be there. */
-int client_open(const char *file);
-void client_send(int fd, const char *text, size_t len);
+int peer_open(const char *file);
+void peer_send(int fd, const char *text, size_t len);
 /*
  * The next answer without its newline, valid until the next call; NULL when the server has closed
  * the connection. Fails the test after LONG_MS.
  */
-const char *client_receive(int fd);
+const char *peer_receive(int fd);
 /* Sends @request and a newline; the answer must come. */
 const char *ask(int fd, const char *request);
 /* The same on a connection of its own. */

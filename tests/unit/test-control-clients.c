@@ -48,18 +48,18 @@ static void longest_line_is_taken_and_no_longer(void **state)
 {
 	struct served *served = serve("z0", "user_0/z0");
 	char line[MEMZBC_CONTROL_LINE_MAX + 1];
-	int fd = client_open("z0.sock");
+	int fd = peer_open("z0.sock");
 
 	(void)state;
 	memset(line, ' ', sizeof(line));
 	memcpy(line, "version", strlen("version"));
 	line[MEMZBC_CONTROL_LINE_MAX - 1] = '\n';
-	client_send(fd, line, MEMZBC_CONTROL_LINE_MAX);
-	assert_contains(client_receive(fd), "{\"ok\":true");
+	peer_send(fd, line, MEMZBC_CONTROL_LINE_MAX);
+	assert_contains(peer_receive(fd), "{\"ok\":true");
 	line[MEMZBC_CONTROL_LINE_MAX - 1] = ' ';
 	line[MEMZBC_CONTROL_LINE_MAX] = '\n';
-	client_send(fd, line, MEMZBC_CONTROL_LINE_MAX + 1);
-	assert_contains(client_receive(fd), "line too long; accepted: at most 4096 bytes");
+	peer_send(fd, line, MEMZBC_CONTROL_LINE_MAX + 1);
+	assert_contains(peer_receive(fd), "line too long; accepted: at most 4096 bytes");
 	expect_closed(fd);
 	expect_served("z0.sock");
 	serve_end(served);
@@ -68,23 +68,23 @@ static void longest_line_is_taken_and_no_longer(void **state)
 static void requests_in_one_piece_are_answered_in_order(void **state)
 {
 	struct served *served = serve("z0", "user_0/z0");
-	int fd = client_open("z0.sock");
+	int fd = peer_open("z0.sock");
 	char part[40];
 
 	(void)state;
 	for (unsigned int i = 0; i < 100; i++) {
 		int len = snprintf(part, sizeof(part), "set seed=%u\nget seed\n", i);
 
-		client_send(fd, part, (size_t)len);
+		peer_send(fd, part, (size_t)len);
 	}
 	/* And no more: the connection is closed when all is answered. */
 	shutdown(fd, SHUT_WR);
 	for (unsigned int i = 0; i < 100; i++) {
-		assert_contains(client_receive(fd), "{\"ok\":true,\"settings\":{\"seed\"");
+		assert_contains(peer_receive(fd), "{\"ok\":true,\"settings\":{\"seed\"");
 		snprintf(part, sizeof(part), "\"settings\":{\"seed\":%u}}", i);
-		assert_contains(client_receive(fd), part);
+		assert_contains(peer_receive(fd), part);
 	}
-	assert_null(client_receive(fd));
+	assert_null(peer_receive(fd));
 	close(fd);
 	serve_end(served);
 }
@@ -93,14 +93,14 @@ static void request_in_pieces_is_one(void **state)
 {
 	static const char request[] = "get seed\n";
 	struct served *served = serve("z0", "user_0/z0");
-	int fd = client_open("z0.sock");
+	int fd = peer_open("z0.sock");
 
 	(void)state;
 	for (size_t i = 0; i < strlen(request); i++) {
-		client_send(fd, &request[i], 1);
+		peer_send(fd, &request[i], 1);
 		usleep(1000);
 	}
-	assert_contains(client_receive(fd), "{\"ok\":true,\"settings\":{\"seed\":0}}");
+	assert_contains(peer_receive(fd), "{\"ok\":true,\"settings\":{\"seed\":0}}");
 	close(fd);
 	serve_end(served);
 }
@@ -109,11 +109,11 @@ static void request_of_a_client_that_leaves_is_executed(void **state)
 {
 	struct served *served = serve("z0", "user_0/z0");
 	uint64_t end = clock_ms() + LONG_MS;
-	int fd = client_open("z0.sock");
+	int fd = peer_open("z0.sock");
 	unsigned int seed = 0;
 
 	(void)state;
-	client_send(fd, "set seed=7\nset half=", 20);
+	peer_send(fd, "set seed=7\nset half=", 20);
 	close(fd);
 	while (seed != 7 && clock_ms() < end) {
 		pthread_mutex_lock(&served->lock);
@@ -132,11 +132,11 @@ static void too_many_clients_are_told(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
-		fds[i] = client_open("z0.sock");
+		fds[i] = peer_open("z0.sock");
 		assert_contains(ask(fds[i], "get seed"), "{\"ok\":true");
 	}
-	late = client_open("z0.sock");
-	assert_contains(client_receive(late), "too many clients; accepted: at most 16 of a LUN");
+	late = peer_open("z0.sock");
+	assert_contains(peer_receive(late), "too many clients; accepted: at most 16 of a LUN");
 	expect_closed(late);
 	expect_served("z1.sock");
 	close(fds[0]);
@@ -151,11 +151,11 @@ static void too_many_clients_are_told(void **state)
 static void idle_clients_are_dropped(void **state)
 {
 	struct served *served = serve("z0", "user_0/z0");
-	int silent = client_open("z0.sock"), half = client_open("z0.sock");
+	int silent = peer_open("z0.sock"), half = peer_open("z0.sock");
 	uint64_t start = clock_ms();
 
 	(void)state;
-	client_send(half, "get se", 6);
+	peer_send(half, "get se", 6);
 	expect_closed(silent);
 	expect_closed(half);
 	assert_in_range(clock_ms() - start, IDLE_MS / 2, LONG_MS);
@@ -167,7 +167,7 @@ static void slow_client_is_dropped(void **state)
 {
 	struct served *served = serve("z0", "user_0/z0");
 	uint64_t end = clock_ms() + LONG_MS;
-	int fd = client_open("z0.sock");
+	int fd = peer_open("z0.sock");
 
 	(void)state;
 	while (send(fd, "x", 1, MSG_NOSIGNAL) == 1) {
@@ -182,7 +182,7 @@ static void slow_client_is_dropped(void **state)
 static void client_that_asks_stays(void **state)
 {
 	struct served *served = serve("z0", "user_0/z0");
-	int fd = client_open("z0.sock");
+	int fd = peer_open("z0.sock");
 
 	(void)state;
 	for (int i = 0; i < 10; i++) {
@@ -208,7 +208,7 @@ static size_t send_until_full(int fd)
 static void client_that_does_not_read_is_dropped(void **state)
 {
 	struct served *served = serve("z0", "user_0/z0");
-	int fd = client_open("z0.sock");
+	int fd = peer_open("z0.sock");
 	uint64_t start = clock_ms(), end = start + LONG_MS;
 	size_t sent = 0;
 
@@ -230,7 +230,7 @@ static void client_that_does_not_read_is_dropped(void **state)
 static void others_are_served_while_one_floods(void **state)
 {
 	struct served *served = serve("z0", "user_0/z0"), *other = serve("z1", "user_1/z1");
-	int flood = client_open("z0.sock"), fd = client_open("z0.sock");
+	int flood = peer_open("z0.sock"), fd = peer_open("z0.sock");
 	uint64_t end = clock_ms() + IDLE_MS / 2;
 	unsigned int asked = 0;
 	char dropped[65536];
@@ -254,7 +254,7 @@ static void others_are_served_while_one_floods(void **state)
 static void clients_lose_a_lun_that_goes(void **state)
 {
 	struct served *served = serve("z0", "user_0/z0"), *other = serve("z1", "user_1/z1");
-	int fd = client_open("z0.sock"), unread = client_open("z0.sock");
+	int fd = peer_open("z0.sock"), unread = peer_open("z0.sock");
 
 	(void)state;
 	assert_contains(ask(fd, "version"), "{\"ok\":true");
@@ -277,12 +277,12 @@ static void *remove_lun(void *arg)
 static void lun_goes_when_its_request_is_through(void **state)
 {
 	struct served *served = serve("z0", "user_0/z0"), *other;
-	int fd = client_open("z0.sock");
+	int fd = peer_open("z0.sock");
 	pthread_t remover;
 
 	(void)state;
 	pthread_mutex_lock(&served->lock);
-	client_send(fd, "get seed\n", 9);
+	peer_send(fd, "get seed\n", 9);
 	usleep(50000);
 	other = serve("z1", "user_1/z1");
 	serve_end(other);
@@ -299,12 +299,12 @@ static void lun_goes_when_its_request_is_through(void **state)
 static void long_request_ends_with_its_lun(void **state)
 {
 	struct served *served = serve("z0", "user_0/z0");
-	int fd = client_open("z0.sock");
+	int fd = peer_open("z0.sock");
 	pthread_t remover;
 
 	(void)state;
 	pthread_mutex_lock(&served->lock);
-	client_send(fd, "zone 2-11 readonly\n", 19);
+	peer_send(fd, "zone 2-11 readonly\n", 19);
 	usleep(50000);
 	assert_int_equal(pthread_create(&remover, NULL, remove_lun, served), 0);
 	usleep(50000);
@@ -319,7 +319,7 @@ static void long_request_ends_with_its_lun(void **state)
 static void server_waits_for_free_files(void **state)
 {
 	struct served *served = serve("z0", "user_0/z0");
-	int hoard[FILES_MAX], fd, first = client_open("z0.sock");
+	int hoard[FILES_MAX], fd, first = peer_open("z0.sock");
 	struct rlimit before, limit;
 	size_t count = 0;
 
@@ -333,7 +333,7 @@ static void server_waits_for_free_files(void **state)
 		count++;
 	assert_int_equal(errno, EMFILE);
 	close(hoard[--count]);
-	fd = client_open("z0.sock");	/* waits in the listener's queue */
+	fd = peer_open("z0.sock");	/* waits in the listener's queue */
 	assert_contains(ask(first, "get seed"), "{\"ok\":true");
 	while (count > 0)
 		close(hoard[--count]);
@@ -377,7 +377,7 @@ static int fuzz_one(int fd)
 	switch (random_below(8)) {
 	case 0:
 		close(fd);
-		return client_open("z0.sock");
+		return peer_open("z0.sock");
 	case 1:
 	case 2:
 		while (recv(fd, buf, random_below(sizeof(buf)) + 1, MSG_DONTWAIT) > 0)
@@ -390,7 +390,7 @@ static int fuzz_one(int fd)
 		if (send(fd, buf, len, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 || errno == EAGAIN)
 			return fd;
 		close(fd);
-		return client_open("z0.sock");
+		return peer_open("z0.sock");
 	}
 }
 
@@ -403,7 +403,7 @@ static void nonsense_does_no_harm(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-		fds[i] = client_open("z0.sock");
+		fds[i] = peer_open("z0.sock");
 	for (int round = 0; round < 20000; round++) {
 		size_t i = random_below(ARRAY_SIZE(fds));
 

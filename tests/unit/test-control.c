@@ -48,7 +48,7 @@ static void help_has_all_requests(void **state)
 static void set_changes_what_get_shows(void **state)
 {
 	struct served *served = serve("z0", "user_0/z0");
-	int fd = client_open("z0.sock");
+	int fd = peer_open("z0.sock");
 
 	(void)state;
 	assert_contains(ask(fd, "get reorder hold_time"),
@@ -68,7 +68,7 @@ static void set_changes_what_get_shows(void **state)
 static void set_is_all_or_nothing(void **state)
 {
 	struct served *served = serve("z0", "user_0/z0");
-	int fd = client_open("z0.sock");
+	int fd = peer_open("z0.sock");
 
 	(void)state;
 	assert_contains(ask(fd, "set reorder=4 hold=many"), "{\"ok\":false,\"error\":\"hold=many");
@@ -147,7 +147,7 @@ static void zone_judges_all_before_it_changes_one(void **state)
 	struct served *served = serve("z0", "user_0/z0");
 	struct dev *dev = served->rig->dev;
 	struct snapshot *snap = snapshot_take(dev);
-	int fd = client_open("z0.sock");
+	int fd = peer_open("z0.sock");
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
@@ -164,7 +164,7 @@ static void zone_judges_all_before_it_changes_one(void **state)
 static void statistics_are_shown_and_reset(void **state)
 {
 	struct served *served = serve("z0", "user_0/z0");
-	int fd = client_open("z0.sock");
+	int fd = peer_open("z0.sock");
 	const char *answer;
 
 	(void)state;
@@ -198,7 +198,7 @@ static void power_loss_undoes_writes(void **state)
 {
 	struct served *served = serve("z0", "user_0/z0");
 	uint64_t start = rig_zone(served->rig, 0);
-	int fd = client_open("z0.sock");
+	int fd = peer_open("z0.sock");
 
 	(void)state;
 	assert_contains(ask(fd, "set cache=1M"), "{\"ok\":true");
@@ -221,13 +221,13 @@ static void strange_requests_are_refused(void **state)
 		"\xff\xfe", "\x01", "help help", "%s%n", "{\"request\":\"version\"}",
 	};
 	struct served *served = serve("z0", "user_0/z0");
-	int fd = client_open("z0.sock");
+	int fd = peer_open("z0.sock");
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
 		assert_contains(ask(fd, requests[i]), "{\"ok\":false,\"error\":\"");
-	client_send(fd, "ver\0sion\n", 9);
-	assert_contains(client_receive(fd), "unknown request 'ver\\u0001sion'");
+	peer_send(fd, "ver\0sion\n", 9);
+	assert_contains(peer_receive(fd), "unknown request 'ver\\u0001sion'");
 	assert_contains(ask(fd, "\t version \t"), "{\"ok\":true");
 	assert_contains(ask(fd, "version\r"), "{\"ok\":true");
 	close(fd);
