@@ -86,8 +86,8 @@ static void refuse_client(int fd)
 	char *answer = request_error("too many clients; accepted: at most "
 				     TEXT(MEMZBC_CONTROL_CLIENTS_MAX) " of a LUN", &len);
 
-	if (answer && send(fd, answer, len, MSG_NOSIGNAL) < 0)
-		errno = 0; /* it has left */
+	if (answer)
+		send(fd, answer, len, MSG_NOSIGNAL);
 	free(answer);
 	close(fd);
 }
