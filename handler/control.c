@@ -123,7 +123,8 @@ static struct client *next_turn(struct memzbc_control_lun **lun)
 
 	for (*lun = server.luns; *lun; *lun = (*lun)->next)
 		for (client = (*lun)->clients; client && !(*lun)->going; client = client->next)
-			if (client->round != server.round && !client->out && client_has_line(client))
+			if (client->round != server.round && !client->out &&
+			    client_has_line(client))
 				return client;
 	return NULL;
 }
