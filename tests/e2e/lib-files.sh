@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 # shellcheck shell=bash
 #
-# Files in a file system on DISK, for the end-to-end tests. To be sourced after lib.sh.
+# Files in a file system on DISK, for the end-to-end tests. To be sourced after lib-zones.sh.
 
 PLACE=/mnt/lun
 
@@ -46,6 +46,8 @@ files_survive() {
 	mount -t "$1" -o ro "$DISK" "$PLACE"
 	expect_eq "checksums after another mount" "$before" "$(check_sums)"
 	umount "$PLACE"
+	zone_list 0 | grep -qE 'swr (implicitly-opened|closed|full)' ||
+		fail "no sequential zone was written"
 	expect_eq "kernel's error messages" "" \
 		"$(dmesg | grep -Ei "I/O error|Sense Key|$1.*(error|warning|corrupt)" || true)"
 }
