@@ -15,6 +15,7 @@ declare -A PACKAGES=(
 	[vm]="qemu-system-x86 linux-image-amd64 busybox-static dbus kmod iproute2 util-linux python3
 		xz-utils zstd"
 	[lun]="tcmu-runner targetcli-fb python3-rtslib-fb python3-dbus dbus kmod lsscsi sg3-utils"
+	[module]="gcc make linux-headers-amd64 patch"
 	[test]="clang libclang-rt-14-dev clang-tidy clang-format cppcheck shellcheck mypy valgrind
 		dpkg-dev fio zbd-utils f2fs-tools btrfs-progs open-iscsi procps
 		python3-matplotlib"
