@@ -68,11 +68,13 @@ cached_kernel() {
 	printf '%s\n' "$file"
 }
 
-# copy_modules MODULES-ROOT RELEASE TREE: put the early modules with what they depend on into TREE.
+# copy_modules MODULES-ROOT RELEASE TREE: put the early modules that are not built into the kernel,
+# with what they depend on, into TREE.
 copy_modules() {
-	local line module place=$3/lib/modules/$2
+	local line module name place=$3/lib/modules/$2
 	mkdir -p "$place"
 	while read -r line; do
+		[[ $line == insmod\ * ]] || continue
 		module=${line#insmod }
 		module=${module%% *}
 		case $module in
@@ -81,9 +83,10 @@ copy_modules() {
 		*.zst) zstd -qdc "$module" >"$place/$(basename "$module" .zst)" ;;
 		*.ko) cp "$module" "$place" ;;
 		esac
+		name=$(basename "$module")
+		printf '%s\n' "${name%%.*}" >>"$3/etc/modules"
 	done < <(modprobe -d "$1/" -S "$2" --show-depends -a "${EARLY_MODULES[@]}" | sort -u)
 	depmod -b "$3" "$2" 2>/dev/null
-	printf '%s\n' "${EARLY_MODULES[@]}" >"$3/etc/modules"
 }
 
 # write_fstabs DIRECTORY: the file systems to mount, in one call each.
