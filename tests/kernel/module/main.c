@@ -30,8 +30,8 @@
  * /sys/block/sdX/device/memzbc_eh/ has
  *
  *	max_rounds	retries of one write at most, after which it fails. 0:
- *			as many as nr_requests of the queue. Can be written,
- *			and holds from the next round on
+ *			nr_requests of the queue, and the 5 of any command. Can
+ *			be written, and holds from the next round on
  *	rounds		rounds of error handling that resubmitted a write
  *	retried		writes resubmitted in these rounds
  *	exhausted	writes that failed because max_rounds was reached

@@ -46,13 +46,14 @@ static bool memzbc_eh_is_sequential_write(struct request *rq)
 
 /*
  * How many retries a write may have. Each round takes at least one write of a
- * reordered batch forward, and no batch is larger than the queue. The retries
- * of all kinds count, as scsi_cmnd has one counter.
+ * reordered batch forward, and no batch is larger than the queue. scsi_cmnd has
+ * one counter for retries of all kinds, so some are left for others.
  */
 static int memzbc_eh_allowed(const struct memzbc_eh_lun *lun,
 			     const struct request *rq)
 {
-	return READ_ONCE(lun->max_rounds) ?: rq->q->nr_requests;
+	return READ_ONCE(lun->max_rounds) ?:
+	       SD_MAX_RETRIES + rq->q->nr_requests;
 }
 
 /*
