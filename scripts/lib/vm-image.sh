@@ -61,7 +61,7 @@ cached_kernel() {
 	file=$CACHE/kernel-${key:0:16}
 	if [[ ! -e $file ]]; then
 		mkdir -p "$CACHE"
-		find "$CACHE" -name 'kernel-*' -mtime +7 -delete
+		find "$CACHE" -maxdepth 1 -type f -name 'kernel-*' -mtime +7 -delete
 		uncompress_kernel "$1" "$file.$$" || cp "$1" "$file.$$"
 		mv "$file.$$" "$file"
 	fi
@@ -138,7 +138,7 @@ cached_initramfs() {
 	file=$CACHE/initramfs-${key:0:16}
 	if [[ ! -e $file ]]; then
 		mkdir -p "$CACHE"
-		find "$CACHE" -name 'initramfs-*' -mtime +7 -delete
+		find "$CACHE" -maxdepth 1 -type f -name 'initramfs-*' -mtime +7 -delete
 		build_initramfs "$1" "$2" "$file"
 	fi
 	printf '%s\n' "$file"
