@@ -77,6 +77,17 @@ class Parser(argparse.ArgumentParser):
         self.exit(WRONG_USAGE, f"{self.prog}: {message}\n")
 
 
+def add_kernel_options(result: argparse.ArgumentParser) -> None:
+    """The options that name the kernel and what belongs to it."""
+    add = result.add_argument
+    add("--kernel", metavar="IMAGE", type=_file,
+        help="the kernel, as for scripts/vm (the newest of Debian's that are installed)")
+    add("--modules", metavar="DIR", type=_modules,
+        help="its modules are in DIR/lib/modules (/)")
+    add("--headers", metavar="DIR", type=Path,
+        help="its build tree or headers, for the module (build in its modules' directory)")
+
+
 def parser() -> Parser:
     """The command line."""
     names = ", ".join(BY_NAME)
@@ -84,13 +95,8 @@ def parser() -> Parser:
         prog="eh-test", description=ABOUT, epilog=ENDS.format(names=names), allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    add_kernel_options(result)
     add = result.add_argument
-    add("--kernel", metavar="IMAGE", type=_file,
-        help="the kernel, as for scripts/vm (the newest of Debian's that are installed)")
-    add("--modules", metavar="DIR", type=_modules,
-        help="its modules are in DIR/lib/modules (/)")
-    add("--headers", metavar="DIR", type=Path,
-        help="its build tree or headers, for --mechanism module (build in its modules' directory)")
     add("--mechanism", choices=ALL, default=NONE,
         help="none: the kernel as it is (the default); module: with memzbc_eh.ko attached to the"
         " disk; patched: with queue/pipeline_zoned_writes set")
@@ -126,14 +132,14 @@ def _job(args: argparse.Namespace, directory: Path) -> dict[str, Any]:
     return job
 
 
-def _boot(args: argparse.Namespace, directory: Path) -> str | None:
-    """Runs the guest's part; why it could not, if so."""
+def boot(args: argparse.Namespace, directory: Path, script: str) -> str | None:
+    """Runs a script of this package in the guest, for DIRECTORY; why it could not, if so."""
     command = [str(REPO / "scripts/vm"), "--share", str(directory), "--timeout", str(VM_S),
                "--log", str(directory / "console.log")]
     for option in ("kernel", "modules"):
         if getattr(args, option):
             command += [f"--{option}", str(getattr(args, option))]
-    guest = str(REPO / "tests/kernel/eh/guest.py")
+    guest = str(REPO / "tests/kernel/eh" / script)
     command += ["--", "/usr/bin/python3", guest, str(directory)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           errors="replace", check=False)
@@ -167,7 +173,7 @@ def judge(args: argparse.Namespace, directory: Path) -> Verdict:
     except BuildError as error:
         facts = {"mechanism": args.mechanism, "scheduler": args.scheduler, "problem": str(error)}
         return decide([], facts)
-    problem = _boot(args, directory)
+    problem = boot(args, directory, "guest.py")
     runs, facts = read(directory, job)
     if problem:
         facts["problem"] = problem

@@ -20,9 +20,11 @@ ROUNDS = "too many rounds"
 LOST = "writes lost"
 STRAY_RETRY = "retries what must not be retried"
 WAITS = "other zones do not work"
+WRONG_ERROR = "wrong error"
 # The most telling first: a kernel that escalates, say, may lose writes because of that.
 REASONS = (
     NO_RETRY, ESCALATION, WRONG_ORDER, WRONG_COUNT, UNBOUNDED, STRAY_RETRY, ROUNDS, LOST, WAITS,
+    WRONG_ERROR,
 )
 ROUNDS_TOGETHER = 2
 EH_MECHANISMS = ("module", "patched")
@@ -182,7 +184,7 @@ def no_escalation(run: Run) -> Criterion:
 def rounds(run: Run, writes: History) -> Criterion:
     """Two rounds are enough for what was in flight together; a write less a round at any rate."""
     most = run.scenario.count - 1
-    together = not run.scenario.faults and writes.in_flight_together
+    together = not run.scenario.device_reorders and writes.in_flight_together
     if together:
         most = ROUNDS_TOGETHER
     why = "all in flight together" if together else "not all in flight together"
@@ -223,13 +225,15 @@ def counts(run: Run, writes: History) -> Criterion:
 
 
 def all_failed(run: Run) -> Criterion:
-    """The writes behind a hole end as an unaligned write does."""
+    """The writes behind a hole end as an unaligned write does, in kernels known to do so."""
     found = Counter(errno.errorcode.get(e, str(e)) for e in run.errors.values())
     seen = ", ".join(f"{count} {name}" for name, count in found.items()) or "none failed"
-    wanted = {"EREMOTEIO": run.scenario.waiting}
+    known = run.got["allowed"] is not None
+    all_fail = sum(found.values()) == run.scenario.waiting
     return Criterion(
-        "hole", f"all of {_writes(run.scenario.waiting)} fail with EREMOTEIO", seen,
-        dict(found) == wanted, UNBOUNDED,
+        "hole", f"all of {_writes(run.scenario.waiting)} fail{' with EREMOTEIO' if known else ''}",
+        seen, all_fail and (not known or list(found) == ["EREMOTEIO"]),
+        WRONG_ERROR if all_fail else UNBOUNDED,
     )
 
 
@@ -280,7 +284,7 @@ def _control(run: Run, writes: History) -> Iterator[Criterion]:
 
 def _reordered(run: Run, writes: History) -> Iterator[Criterion]:
     scenario = run.scenario
-    if not scenario.faults and scenario.threads == 1:
+    if not scenario.device_reorders and scenario.threads == 1:
         descents = len(writes.descents(0))
         yield Criterion("reordered", "sent out of order at first", f"{descents} descents",
                         descents > 0, NO_RETRY)
@@ -310,12 +314,19 @@ def _hole(run: Run, writes: History) -> Iterator[Criterion]:
         yield pointers(run, scenario.count)
 
 
+def reordered(writes: History) -> bool:
+    """Whether there is something to judge: a write was refused while others of its zone were
+    outstanding. A kernel that sends one write of a zone at a time cannot be blamed for what an
+    application sends out of order."""
+    return writes.refusals > 0 and (writes.outstanding > 1 or bool(writes.retries))
+
+
 def judge_run(run: Run) -> tuple[list[Criterion], bool]:
-    """The criteria of a run, and whether it decides: the LUN must have refused a write."""
+    """The criteria of a run, and whether it decides."""
     writes = run.writes
     if run.scenario.negatives:
         return [ended(run), no_escalation(run), *_negative(run)], True
-    if not writes.refusals and not run.got["hangs"]:
+    if not reordered(writes) and not run.got["hangs"]:
         return [data(run)], False
     if not run.scenario.on:
         return list(_control(run, writes)), True

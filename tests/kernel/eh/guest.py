@@ -132,7 +132,7 @@ class Guest:
             if got["hangs"] or got["lun"]["unaligned"]:
                 break
         if scenario.faults:
-            self.lun.faults("reorder=0")
+            self.lun.faults("reorder=0", "delay=0")
         if scenario.negatives:
             self.lun.faults("error=off")
         got["tags"] = self.lun.tags

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, Sequence
 
 from memzbc_py.control import control_request
 
@@ -25,9 +25,11 @@ class NoDisk(Exception):
 class Lun:
     """A LUN on tcm_loop. Raises NoDisk."""
 
-    def __init__(self) -> None:
+    name = NAME
+
+    def __init__(self, size: str = LUN_SIZE, keys: Sequence[str] = LUN_KEYS) -> None:
         made = subprocess.run(
-            ["memzbc", "create", NAME, "--size", LUN_SIZE, "--json", *LUN_KEYS],
+            ["memzbc", "create", NAME, "--size", size, "--json", *keys],
             capture_output=True, text=True, check=False,
         )
         if made.returncode:

@@ -67,9 +67,9 @@ class Module(Mechanism):
         self.attached = True
 
     def allowed(self) -> int | None:
-        """max_rounds, or as many as the queue has requests."""
-        place = Path("/sys/module") / HANDLER / "parameters" / "max_rounds"
-        return int(place.read_text()) or self.lun.tags
+        """max_rounds; 0 is sd's, and as many as the queue has requests."""
+        place = self.lun.sysfs / HANDLER / "max_rounds"
+        return int(place.read_text()) or SD_RETRIES + self.lun.tags
 
     def statistics(self) -> dict[str, str]:
         """The module's own counters."""
@@ -80,12 +80,16 @@ class Module(Mechanism):
 class Patched(Mechanism):
     """The patched kernel, whose queues have a switch."""
 
+    @property
+    def present(self) -> bool:
+        """Whether this kernel has it."""
+        return (self.lun.queue / SWITCH).exists()
+
     def switch(self, on: bool) -> None:
         """Sets the queue's switch."""
-        place = self.lun.queue / SWITCH
-        if not place.exists():
+        if not self.present:
             raise NoMechanism(f"the kernel's queues have no attribute {SWITCH}")
-        _write(place, str(int(on)))
+        _write(self.lun.queue / SWITCH, str(int(on)))
 
     def allowed(self) -> int | None:
         """sd's, and as many as the queue has requests."""

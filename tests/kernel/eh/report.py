@@ -52,7 +52,7 @@ def _scenario(judged: Judged) -> Iterator[str]:
     run = judged.run
     yield f"{run.scenario.name}: {run.scenario.title}"
     if not judged.decides:
-        yield "  -    did not happen: the LUN refused no write"
+        yield "  -    decides nothing: no reordering reached the LUN"
     yield from _criteria(judged.criteria)
     if not run.scenario.negatives:
         yield from (f"       {line}" for line in order_lines(run.writes))

@@ -84,6 +84,18 @@ class History:
         return Counter(attempt.lba for attempt in self.attempts)
 
     @property
+    def outstanding(self) -> int:
+        """The most writes of a zone that were outstanding at once."""
+        most = 0
+        ends: dict[int, list[float]] = {}
+        for attempt in self.attempts:
+            zone = ends.setdefault(attempt.lba // self.zone_blocks, [])
+            zone[:] = [end for end in zone if end > attempt.sent]
+            zone.append(float("inf") if attempt.back is None else attempt.back)
+            most = max(most, len(zone))
+        return most
+
+    @property
     def in_flight_together(self) -> bool:
         """Whether every write had been sent once before the first was sent again."""
         first = min((attempt.sent for attempt in self.retries), default=None)

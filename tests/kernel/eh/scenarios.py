@@ -14,6 +14,8 @@ LUN_KEYS = ("zone_size=4M", f"conv={CONVENTIONAL}", f"lba={BLOCK}")
 MANY_TAGS, FEW_TAGS = 64, 16
 # Commands behind the hole that leave tags free.
 WAITING = 12
+# Nothing comes back before all of a batch is sent.
+TOGETHER = ("delay=20ms",)
 # The write that is missing is sent when each other has failed so often.
 FAILURES_FIRST = 2
 
@@ -49,6 +51,11 @@ class Scenario:
     negatives: bool = False
 
     @property
+    def device_reorders(self) -> bool:
+        """Whether the LUN executes writes in another order than they are sent in."""
+        return any(fault.startswith("reorder=") for fault in self.faults)
+
+    @property
     def start(self) -> int:
         """The first LBA."""
         return self.zone * ZONE_BLOCKS
@@ -62,9 +69,12 @@ class Scenario:
 SCENARIOS = (
     Scenario("control", "the mechanism is off: 32 writes in shuffled order", 1, 32, "shuffle:1",
              on=False),
-    Scenario("batch", "32 writes of a zone, shuffled, one batch", 2, 32, "shuffle:1"),
-    Scenario("reversed", "32 writes of a zone, in reversed order, one batch", 3, 32, "reversed"),
-    Scenario("zones", "32 writes of two zones, shuffled, one batch", 4, 32, "shuffle:2", zones=2),
+    Scenario("batch", "32 writes of a zone, shuffled, one batch", 2, 32, "shuffle:1",
+             faults=TOGETHER),
+    Scenario("reversed", "32 writes of a zone, in reversed order, one batch", 3, 32, "reversed",
+             faults=TOGETHER),
+    Scenario("zones", "32 writes of two zones, shuffled, one batch", 4, 32, "shuffle:2", zones=2,
+             faults=TOGETHER),
     Scenario("threads", "writes of a zone from all CPUs, in order as far as they can be", 6, 64,
              threads=2, attempts=10, required=False),
     Scenario("device", "24 writes in order, which the LUN executes in another", 7, 24,

@@ -51,12 +51,13 @@ class Verdict:
         return VERDICTS[self.status] + why
 
 
-def _why_not_reached(facts: dict[str, Any]) -> str:
+def _why_not_reached(names: Sequence[str], facts: dict[str, Any]) -> str:
+    where = f"{NOT_REACHED} in {', '.join(names)}"
     if facts.get("write_plugging"):
-        return f"{NOT_REACHED}: {PLUGGED}"
+        return f"{where}: {PLUGGED}"
     if facts.get("scheduler") == "mq-deadline":
-        return f"{NOT_REACHED}: {SCHEDULED}"
-    return NOT_REACHED
+        return f"{where}: {SCHEDULED}"
+    return where
 
 
 def _undecided(judged: Sequence[Judged], facts: dict[str, Any]) -> list[str]:
@@ -65,11 +66,13 @@ def _undecided(judged: Sequence[Judged], facts: dict[str, Any]) -> list[str]:
     if facts.get("problem"):
         reasons.append(str(facts["problem"]))
     for one in judged:
-        name = one.run.scenario.name
         if one.run.lost_events:
-            reasons.append(f"{name}: the trace lost {one.run.lost_events} events")
-        if one.run.scenario.required and not one.decides and not one.failed:
-            reasons.append(f"{name}: {_why_not_reached(facts)}")
+            lost = f"the trace lost {one.run.lost_events} events"
+            reasons.append(f"{one.run.scenario.name}: {lost}")
+    quiet = [one.run.scenario.name for one in judged
+             if one.run.scenario.required and not one.decides]
+    if quiet:
+        reasons.append(_why_not_reached(quiet, facts))
     absent = [name for name in facts.get("scenarios", [])
               if name not in {one.run.scenario.name for one in judged}]
     if absent and not facts.get("problem"):
