@@ -55,10 +55,10 @@ zoned_writer 0 --start $ZONE --count 8 --blocks 2 --op verify
 zoned_writer 1 --start $ZONE --count 8 --blocks 2 --op verify --salt 1
 expect_eq "data" "False False False False False False False False" "$(said verify good)"
 zoned_writer 0 --start 0 --count 4 --verify
-printf '\x00' >/tmp/bit
 dd if="$DISK" of=/tmp/block bs=4096 skip=1 count=1 iflag=direct status=none
 byte=$(od -An -tu1 -j100 -N1 /tmp/block)
-printf "\\x$(printf %x $((byte ^ 1)))" | dd of=/tmp/block bs=1 seek=100 conv=notrunc status=none
+printf '%b' "\\x$(printf %x $((byte ^ 1)))" |
+	dd of=/tmp/block bs=1 seek=100 conv=notrunc status=none
 dd if=/tmp/block of="$DISK" bs=4096 seek=1 oflag=direct conv=notrunc status=none
 zoned_writer 1 --start 0 --count 4 --op verify
 expect_eq "data with a wrong bit" "True False True True" "$(said verify good)"
@@ -78,11 +78,12 @@ fresh
 zoned_writer 1 --start $((3 * ZONE)) --count 4 --order reversed
 expect_eq "order at the LUN" "3075 3074 3073 3072" "$(arrived)"
 declare -A shuffled=()
+all=$(seq -s' ' $((4 * ZONE)) $((4 * ZONE + 31)))
 for seed in 1 2 1; do
 	fresh
 	zoned_writer 1 --start $((4 * ZONE)) --count 32 --order "shuffle:$seed"
 	order=$(arrived)
-	expect_eq "all of them" "$(seq -s' ' $((4 * ZONE)) $((4 * ZONE + 31)))" "$(said request lba)"
+	expect_eq "all of them" "$all" "$(said request lba)"
 	expect_eq "order of seed $seed, again" "${shuffled[$seed]:-$order}" "$order"
 	shuffled[$seed]=$order
 done

@@ -16,7 +16,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from eh import criteria, report, verdict  # noqa: E402
 from eh.criteria import Criterion, Run, judge_run  # noqa: E402
 from eh.rounds import history  # noqa: E402
-from eh.scenarios import BY_NAME, FEW_TAGS, NEGATIVES, SCENARIOS, ZONE_BLOCKS, Scenario  # noqa: E402
+from eh.scenarios import (  # noqa: E402
+    BY_NAME, FEW_TAGS, NEGATIVES, SCENARIOS, ZONE_BLOCKS, Scenario,
+)
 from eh.trace import lost_events, parse  # noqa: E402
 
 DEVICE = "0:0:1:0"
