@@ -23,7 +23,7 @@ from .verdict import CANNOT_TELL, Verdict, decide
 REPO = Path(__file__).resolve().parents[3]
 SCHEDULERS = ("none", "mq-deadline")
 WRONG_USAGE = 64
-VM_S = 900
+VM_S = 540
 
 ABOUT = """\
 Does this kernel sort zoned writes that failed with UNALIGNED WRITE COMMAND by LBA, and send them

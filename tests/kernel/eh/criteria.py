@@ -21,10 +21,11 @@ LOST = "writes lost"
 STRAY_RETRY = "retries what must not be retried"
 WAITS = "other zones do not work"
 WRONG_ERROR = "wrong error"
+COMPLAINTS = "the kernel complains"
 # The most telling first: a kernel that escalates, say, may lose writes because of that.
 REASONS = (
     NO_RETRY, ESCALATION, WRONG_ORDER, WRONG_COUNT, UNBOUNDED, STRAY_RETRY, ROUNDS, LOST, WAITS,
-    WRONG_ERROR,
+    WRONG_ERROR, COMPLAINTS,
 )
 ROUNDS_TOGETHER = 2
 EH_MECHANISMS = ("module", "patched")
@@ -284,7 +285,7 @@ def _control(run: Run, writes: History) -> Iterator[Criterion]:
 
 def _reordered(run: Run, writes: History) -> Iterator[Criterion]:
     scenario = run.scenario
-    if not scenario.device_reorders and scenario.threads == 1:
+    if scenario.shuffled:
         descents = len(writes.descents(0))
         yield Criterion("reordered", "sent out of order at first", f"{descents} descents",
                         descents > 0, NO_RETRY)
@@ -314,10 +315,12 @@ def _hole(run: Run, writes: History) -> Iterator[Criterion]:
         yield pointers(run, scenario.count)
 
 
-def reordered(writes: History) -> bool:
+def reordered(scenario: Scenario, writes: History) -> bool:
     """Whether there is something to judge: a write was refused while others of its zone were
     outstanding. A kernel that sends one write of a zone at a time cannot be blamed for what an
     application sends out of order."""
+    if scenario.shuffled and not writes.descents(0):
+        return False
     return writes.refusals > 0 and (writes.outstanding > 1 or bool(writes.retries))
 
 
@@ -326,7 +329,7 @@ def judge_run(run: Run) -> tuple[list[Criterion], bool]:
     writes = run.writes
     if run.scenario.negatives:
         return [ended(run), no_escalation(run), *_negative(run)], True
-    if not reordered(writes) and not run.got["hangs"]:
+    if not reordered(run.scenario, writes) and not run.got["hangs"]:
         return [data(run)], False
     if not run.scenario.on:
         return list(_control(run, writes)), True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -29,6 +30,8 @@ from eh.tracing import NoTracing, Tracing  # noqa: E402
 HANG_S = 120.0
 POLL_S = 0.005
 BESIDE_COUNT = 4
+# A bug in the kernel, whatever else it does.
+COMPLAINT = re.compile(r"BUG:|WARNING:|Oops|general protection|blocked for more than|UBSAN:")
 
 
 class Hangs(Exception):
@@ -166,6 +169,7 @@ def main() -> int:
         facts["problem"] = str(error)
     log = subprocess.run(["dmesg"], capture_output=True, text=True, errors="replace", check=False)
     (directory / "kernel.log").write_text(log.stdout)
+    facts["complaints"] = [line for line in log.stdout.splitlines() if COMPLAINT.search(line)]
     (directory / "facts.json").write_text(json.dumps(facts))
     return 0
 

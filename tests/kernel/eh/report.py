@@ -67,6 +67,8 @@ def text(verdict: Verdict) -> str:
         lines.append(f"  the kernel does not show: {', '.join(facts['missing'])}")
     for judged in verdict.judged:
         lines += ["", *_scenario(judged)]
+    if facts.get("complaints"):
+        lines += ["", "The kernel's log has:"] + [f"  {line}" for line in facts["complaints"]]
     lines += ["", "Numbers are blocks from the start of the zone, '!': refused by the LUN."]
     lines += [f"verdict: {verdict.text}"]
     return "\n".join(lines)

@@ -51,6 +51,11 @@ class Scenario:
     negatives: bool = False
 
     @property
+    def shuffled(self) -> bool:
+        """Whether the application sends the writes out of order."""
+        return self.order != "sequential"
+
+    @property
     def device_reorders(self) -> bool:
         """Whether the LUN executes writes in another order than they are sent in."""
         return any(fault.startswith("reorder=") for fault in self.faults)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Sequence
 
-from .criteria import REASONS, Criterion, Run, judge_run
+from .criteria import COMPLAINTS, REASONS, Criterion, Run, judge_run
 
 SORTS, DOES_NOT, CANNOT_TELL = 0, 1, 2
 VERDICTS = {
@@ -90,7 +90,7 @@ def _proves_nothing(judged: Sequence[Judged]) -> list[str]:
     ]
 
 
-def _failures(judged: Sequence[Judged]) -> list[str]:
+def _failures(judged: Sequence[Judged], facts: dict[str, Any]) -> list[str]:
     """The reasons of what failed, each once, in the order of REASONS."""
     found = {
         criterion.reason
@@ -98,6 +98,8 @@ def _failures(judged: Sequence[Judged]) -> list[str]:
         if one.run.scenario.on and not one.run.lost_events
         for criterion in one.failed
     }
+    if facts.get("complaints"):
+        found.add(COMPLAINTS)
     return [reason for reason in REASONS if reason in found]
 
 
@@ -110,7 +112,7 @@ def decide(runs: Sequence[Run], facts: dict[str, Any]) -> Verdict:
     control = _proves_nothing(judged)
     if control:
         return Verdict(CANNOT_TELL, control, judged, facts)
-    failures = _failures(judged)
+    failures = _failures(judged, facts)
     if failures:
         return Verdict(DOES_NOT, failures, judged, facts)
     undecided = _undecided(judged, facts)
