@@ -56,11 +56,6 @@ class Scenario:
         return self.order != "sequential"
 
     @property
-    def device_reorders(self) -> bool:
-        """Whether the LUN executes writes in another order than they are sent in."""
-        return any(fault.startswith("reorder=") for fault in self.faults)
-
-    @property
     def start(self) -> int:
         """The first LBA."""
         return self.zone * ZONE_BLOCKS
@@ -87,7 +82,7 @@ SCENARIOS = (
     Scenario("hole", f"{WAITING} writes behind one that never comes", 8, WAITING + 1,
              tags=FEW_TAGS, hole=True, beside=9),
     Scenario("filler", f"{WAITING} writes behind one that comes late, with tags free", 10,
-             WAITING + 1, tags=FEW_TAGS, hole=True, late=True),
+             WAITING + 1, hole=True, late=True),
     Scenario("tags", f"{FEW_TAGS} writes behind one that comes late, with no tag free", 11,
              FEW_TAGS + 1, tags=FEW_TAGS, hole=True, late=True),
     Scenario("negatives", "what is not to be retried", 12, 1, negatives=True),
