@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# checkpatch.pl of the package linux-source-6.1 has nothing to say about the module.
+
+set -euo pipefail
+
+archive=/usr/src/linux-source-6.1.tar.xz
+[[ -e $archive ]] || {
+	echo "SKIPPED: no $archive"
+	exit 77
+}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# The first of each: tar need not read on to the end.
+tar -C "$work" -xf "$archive" --occurrence=1 --strip-components=2 \
+	linux-source-6.1/scripts/{checkpatch.pl,const_structs.checkpatch,spelling.txt}
+
+# Names such as Scsi_Host are known as the kernel's in its tree only.
+perl "$work/checkpatch.pl" --no-tree --strict --quiet --ignore CAMELCASE -f \
+	tests/kernel/module/*.[ch] tests/kernel/module/Makefile
