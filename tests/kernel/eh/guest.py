@@ -69,7 +69,6 @@ class Guest:
         self.lun = Lun()
         # The events are there when the modules are.
         self.tracing = Tracing()
-        self.lun.set_queue("scheduler", job["scheduler"])
         self.mechanism = mechanism.of(job, self.lun)
 
     def writer(self, *options: str | int) -> Writer:
@@ -127,6 +126,8 @@ class Guest:
 
     def run(self, scenario: Scenario) -> bool:
         """Runs a scenario and keeps what was seen; False if the disk hangs."""
+        # The zone locks of mq-deadline would keep the control from failing.
+        self.lun.set_queue("scheduler", self.job["scheduler"] if scenario.on else "none")
         self.mechanism.switch(scenario.on)
         self.lun.set_queue("nr_requests", scenario.tags)
         self.lun.faults(*scenario.faults)

@@ -258,6 +258,14 @@ class Verdicts(unittest.TestCase):
         alone = replace_events(run("reversed"), kernel.trace.lines)
         self.expect([alone], verdict.CANNOT_TELL, verdict.NOT_REACHED)
 
+    def test_a_scheduler_may_sort_a_batch(self) -> None:
+        """As long as one is reordered."""
+        kernel = Kernel(allowed=0)
+        kernel.write(sorted(lbas_of(BY_NAME["batch"])))
+        quiet = replace_events(run("batch"), kernel.trace.lines)
+        self.expect([quiet, run("reversed")], verdict.SORTS, scheduler="mq-deadline")
+        self.expect([quiet, run("reversed")], verdict.CANNOT_TELL, scheduler="none")
+
     def test_a_batch_in_order_proves_nothing(self) -> None:
         """The dispatch order of a batch has to descend somewhere."""
         kernel, start = Kernel(), BY_NAME["batch"].start

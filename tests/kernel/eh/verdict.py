@@ -60,6 +60,19 @@ def _why_not_reached(names: Sequence[str], facts: dict[str, Any]) -> str:
     return where
 
 
+def _quiet(judged: Sequence[Judged], facts: dict[str, Any]) -> list[str]:
+    """The scenarios in which reordering should have reached the LUN and did not. A scheduler may
+    sort what has gathered, so one of the shuffled ones is enough there."""
+    sorted_some = facts.get("scheduler") == "mq-deadline" and any(
+        one.decides and one.run.scenario.on and one.run.scenario.shuffled for one in judged
+    )
+    return [
+        one.run.scenario.name for one in judged
+        if one.run.scenario.required and not one.decides
+        and not (sorted_some and one.run.scenario.on and one.run.scenario.shuffled)
+    ]
+
+
 def _undecided(judged: Sequence[Judged], facts: dict[str, Any]) -> list[str]:
     """Why nothing could be told, as far as that is so."""
     reasons = []
@@ -69,8 +82,7 @@ def _undecided(judged: Sequence[Judged], facts: dict[str, Any]) -> list[str]:
         if one.run.lost_events:
             lost = f"the trace lost {one.run.lost_events} events"
             reasons.append(f"{one.run.scenario.name}: {lost}")
-    quiet = [one.run.scenario.name for one in judged
-             if one.run.scenario.required and not one.decides]
+    quiet = _quiet(judged, facts)
     if quiet:
         reasons.append(_why_not_reached(quiet, facts))
     absent = [name for name in facts.get("scenarios", [])
