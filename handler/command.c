@@ -7,7 +7,6 @@
 /* Bytes of the usage masks: groups of fields that recur. */
 #define B4 0xff, 0xff, 0xff, 0xff
 #define B8 B4, B4
-#define DPO_FUA 0x18		/* byte 1 */
 #define DPO_BYTCHK 0x16		/* byte 1 of VERIFY */
 #define GROUP 0x3f		/* GROUP NUMBER; accepted, without effect */
 
@@ -35,8 +34,8 @@ const struct command command_table[COMMANDS] = {
 	{ MODE_SENSE_6, NO_SA, 6, 0, C_OTHER, { 0, 0x08, 0xff, 0xff, 0xff, 0 }, spc_mode_sense6 },
 	{ START_STOP_UNIT, NO_SA, 6, 0, C_OTHER, { 0, 0x01, 0, 0, 0x05, 0 }, sbc_start_stop_unit },
 	{ READ_CAPACITY_10, NO_SA, 10, MEDIUM, C_OTHER, { 0 }, sbc_read_capacity10 },
-	{ READ_10, NO_SA, 10, MEDIUM, C_READ, { 0, DPO_FUA, B4, GROUP, 0xff, 0xff, 0 }, sbc_read },
-	{ WRITE_10, NO_SA, 10, WRITES, C_WRITE, { 0, DPO_FUA, B4, GROUP, 0xff, 0xff, 0 },
+	{ READ_10, NO_SA, 10, MEDIUM, C_READ, { 0, RW_DPO_FUA, B4, GROUP, 0xff, 0xff, 0 }, sbc_read },
+	{ WRITE_10, NO_SA, 10, WRITES, C_WRITE, { 0, RW_DPO_FUA, B4, GROUP, 0xff, 0xff, 0 },
 	  sbc_write },
 	{ VERIFY_10, NO_SA, 10, MEDIUM, C_READ, { 0, DPO_BYTCHK, B4, GROUP, 0xff, 0xff, 0 },
 	  sbc_verify },
@@ -50,8 +49,8 @@ const struct command command_table[COMMANDS] = {
 	  spc_mode_select10 },
 	{ MODE_SENSE_10, NO_SA, 10, 0, C_OTHER, { 0, 0x18, 0xff, 0xff, 0, 0, 0, 0xff, 0xff, 0 },
 	  spc_mode_sense10 },
-	{ READ_16, NO_SA, 16, MEDIUM, C_READ, { 0, DPO_FUA, B8, B4, GROUP, 0 }, sbc_read },
-	{ WRITE_16, NO_SA, 16, WRITES, C_WRITE, { 0, DPO_FUA, B8, B4, GROUP, 0 }, sbc_write },
+	{ READ_16, NO_SA, 16, MEDIUM, C_READ, { 0, RW_DPO_FUA, B8, B4, GROUP, 0 }, sbc_read },
+	{ WRITE_16, NO_SA, 16, WRITES, C_WRITE, { 0, RW_DPO_FUA, B8, B4, GROUP, 0 }, sbc_write },
 	{ VERIFY_16, NO_SA, 16, MEDIUM, C_READ, { 0, DPO_BYTCHK, B8, B4, GROUP, 0 }, sbc_verify },
 	{ SYNCHRONIZE_CACHE_16, NO_SA, 16, MEDIUM, C_SYNC, { 0, 0x02, B8, B4, GROUP, 0 },
 	  sbc_synchronize_cache },
@@ -71,8 +70,8 @@ const struct command command_table[COMMANDS] = {
 	  { 0, 0, 0x87, 0xff, 0xff, 0xff, B4, 0, 0 }, spc_report_opcodes },
 	{ MAINTENANCE_IN, SA_REPORT_TMFS, 12, 0, C_OTHER, { 0, 0, 0x80, 0, 0, 0, B4, 0, 0 },
 	  spc_report_tmfs },
-	{ READ_12, NO_SA, 12, MEDIUM, C_READ, { 0, DPO_FUA, B4, B4, GROUP, 0 }, sbc_read },
-	{ WRITE_12, NO_SA, 12, WRITES, C_WRITE, { 0, DPO_FUA, B4, B4, GROUP, 0 }, sbc_write },
+	{ READ_12, NO_SA, 12, MEDIUM, C_READ, { 0, RW_DPO_FUA, B4, B4, GROUP, 0 }, sbc_read },
+	{ WRITE_12, NO_SA, 12, WRITES, C_WRITE, { 0, RW_DPO_FUA, B4, B4, GROUP, 0 }, sbc_write },
 	{ VERIFY_12, NO_SA, 12, MEDIUM, C_READ, { 0, DPO_BYTCHK, B4, B4, GROUP, 0 }, sbc_verify },
 };
 

@@ -428,10 +428,7 @@ static bool plugin_check_config(const char *cfgstring, char **reason)
 	struct memzbc_config cfg;
 	char line[CONFIG_LINE_SIZE], text[MEMZBC_REASON_SIZE];
 
-	if (strstr(cfgstring, ";tcmur_cmd_time_out="))
-		snprintf(text, sizeof(text),
-			 "tcmur_cmd_time_out is not supported: set the attribute cmd_time_out");
-	else if (memzbc_config_parse(&cfg, config_line(cfgstring, line), text) == 0)
+	if (memzbc_config_parse(&cfg, config_line(cfgstring, line), text) == 0)
 		return true;
 	*reason = strdup(text);
 	return false;

@@ -135,12 +135,10 @@ static uint16_t page_lb_provisioning(struct memzbc_lun *lun, uint8_t *data)
  */
 static uint16_t page_zoned_characteristics(struct memzbc_lun *lun, uint8_t *data)
 {
-	uint32_t max_open = lun->cfg.max_open;
-
 	data[0] = lun->cfg.urswrz ? ZONED_URSWRZ : 0;
 	put_be32(&data[4], UINT32_MAX);	/* sequential write preferred zones: not reported */
 	put_be32(&data[8], UINT32_MAX);
-	put_be32(&data[12], max_open == MEMZBC_NO_LIMIT ? OPEN_ZONES_NO_LIMIT : max_open);
+	put_be32(&data[12], zones_max_open(lun));
 	if (geometry_has_gaps(&lun->geo)) {
 		data[19] = ZONE_ALIGN_CONSTANT_START;
 		put_be64(&data[20], lun->geo.zone_size);

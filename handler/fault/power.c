@@ -17,8 +17,6 @@
 #include "stage.h"
 
 #define ROOM_FIRST 64
-#define FUA 0x08		/* byte 1 of WRITE(10), (12), (16) */
-#define ZONE_COUNT_BYTE 12	/* of zone management commands */
 
 /* A write that is not durable yet. */
 struct undo {
@@ -163,7 +161,7 @@ static bool is_durable(const struct memzbc_device *dev, const uint8_t *cdb)
 	case WRITE_10:
 	case WRITE_12:
 	case WRITE_16:
-		if (cdb[1] & FUA)
+		if (cdb[1] & RW_FUA)
 			return true;
 		break;
 	}
@@ -246,7 +244,7 @@ static void settle_managed(struct memzbc_device *dev, const uint8_t *cdb, const 
 {
 	const struct geometry *geo = &dev->lun->geo;
 	uint8_t action = cdb[1] & SERVICE_ACTION_MASK;
-	uint32_t count = get_be16(&cdb[ZONE_COUNT_BYTE]), slot;
+	uint32_t count = get_be16(&cdb[ZBC_OUT_COUNT_BYTE]), slot;
 
 	if (action != SA_RESET_WRITE_POINTER && action != SA_FINISH_ZONE)
 		return;

@@ -44,6 +44,10 @@
 #define WRITE_12			0xaa
 #define VERIFY_12			0xaf
 
+/* READ and WRITE of 10, 12 and 16 bytes: CDB byte 1 */
+#define RW_FUA				0x08
+#define RW_DPO_FUA			0x18
+
 /* Service actions, byte 1 bits 4:0 */
 #define SERVICE_ACTION_MASK		0x1f
 #define SA_CLOSE_ZONE			0x01	/* ZBC OUT */

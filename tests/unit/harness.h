@@ -225,6 +225,27 @@ enum zone_state {
 extern const char *const zone_state_names[ZS_STATES];
 /* Brings an EMPTY slot of dev->geo there; returns the write pointer (the zone's end when FULL). */
 uint64_t make_zone(struct dev *dev, uint32_t slot, enum zone_state state);
+
+/* Where an access begins: counted from the start, the write pointer or the end of a zone. */
+enum base { AT_START, AT_WP, AT_END };
+
+/*
+ * A read or write that begins in the first of two neighbouring slots. Offsets and lengths are in
+ * physical blocks plus logical blocks.
+ */
+struct access_case {
+	enum zone_state first, second;
+	enum base base;
+	int at, at_lb;
+	int len, len_lb;
+	uint16_t asc;		/* with ILLEGAL REQUEST; 0 is GOOD */
+};
+
+/* The first LBA of it, in @slot with its write pointer at @wp. */
+uint64_t access_lba(const struct dev *dev, const struct access_case *c, uint32_t slot, uint64_t wp);
+/* Its length, logical blocks. */
+uint64_t access_blocks(const struct dev *dev, const struct access_case *c);
+
 /* What REPORT ZONES must say of it. */
 uint8_t state_condition(enum zone_state state);
 void expect_state(struct dev *dev, uint32_t slot, enum zone_state state);

@@ -71,6 +71,19 @@ uint64_t make_zone(struct dev *dev, uint32_t slot, enum zone_state state)
 	return state_wp(dev, slot, state);
 }
 
+uint64_t access_lba(const struct dev *dev, const struct access_case *c, uint32_t slot, uint64_t wp)
+{
+	uint64_t start = geo_start(dev->geo, slot), end = start + geo_len(dev->geo, slot);
+	uint64_t base = c->base == AT_START ? start : c->base == AT_END ? end : wp;
+
+	return base + (uint64_t)(c->at * (int)geo_pblk(dev->geo) + c->at_lb);
+}
+
+uint64_t access_blocks(const struct dev *dev, const struct access_case *c)
+{
+	return (uint64_t)(c->len * (int)geo_pblk(dev->geo) + c->len_lb);
+}
+
 uint8_t state_condition(enum zone_state state)
 {
 	return recipes[state].cond;

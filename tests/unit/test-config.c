@@ -118,7 +118,7 @@ static void refused_by_itself(void **state)
 		{ "conv=\xc3\xa9", "character C3h is not accepted in a config string" },
 		{ "conv=1;tcmur_cmd_time_out=3",
 		  "';tcmur_cmd_time_out=' is not accepted: tcmu-runner would end commands that "
-		  "the LUN still works on" },
+		  "the LUN still works on; set the attribute cmd_time_out" },
 	};
 
 	(void)state;

@@ -2,21 +2,11 @@
 /* The rules for reads, with and without URSWRZ, and what is read. */
 #include "harness.h"
 
-enum base { AT_START, AT_WP, AT_END };
-
 /*
- * A read from the first of two neighbouring SWR zones. Offsets and lengths in physical plus logical
- * blocks. The sense is that of URSWRZ=0; with URSWRZ=1 it is GOOD.
+ * Reads from the first of two neighbouring SWR zones. The sense is that of URSWRZ=0; with URSWRZ=1
+ * it is GOOD.
  */
-struct read_case {
-	enum zone_state first, second;
-	enum base base;
-	int at, at_lb;
-	int len, len_lb;
-	uint16_t asc;		/* with ILLEGAL REQUEST; 0 is GOOD */
-};
-
-static const struct read_case cases[] = {
+static const struct access_case cases[] = {
 	/* Below the write pointer */
 	{ ZS_IMP_OPEN, ZS_EMPTY, AT_START, 0, 0, 1, 0, 0 },
 	{ ZS_EXP_OPEN, ZS_EMPTY, AT_WP, 0, -1, 0, 1, 0 },
@@ -46,15 +36,6 @@ static const struct read_case cases[] = {
 	{ ZS_EMPTY, ZS_EMPTY, AT_END, 0, -1, 0, 2, ASC_READ_BOUNDARY },
 };
 
-static uint64_t case_lba(const struct dev *dev, const struct read_case *c, uint32_t slot,
-			 uint64_t wp)
-{
-	uint64_t start = geo_start(dev->geo, slot), end = start + geo_len(dev->geo, slot);
-	uint64_t base = c->base == AT_START ? start : c->base == AT_END ? end : wp;
-
-	return base + (uint64_t)(c->at * (int)geo_pblk(dev->geo) + c->at_lb);
-}
-
 /* Where data of make_zone() end. */
 static uint64_t data_end(struct dev *dev, uint32_t slot, enum zone_state state)
 {
@@ -64,7 +45,7 @@ static uint64_t data_end(struct dev *dev, uint32_t slot, enum zone_state state)
 }
 
 /* Blocks of make_zone(), and zeros where nothing was written, across two zones. */
-static void expect_zones_data(struct dev *dev, const struct read_case *c, uint32_t slot,
+static void expect_zones_data(struct dev *dev, const struct access_case *c, uint32_t slot,
 			      uint64_t lba, uint64_t len)
 {
 	uint64_t first_end = data_end(dev, slot, c->first);
@@ -85,12 +66,12 @@ static void expect_zones_data(struct dev *dev, const struct read_case *c, uint32
 	free(expected);
 }
 
-static void check_case(struct dev *dev, const struct read_case *c, uint32_t slot, bool urswrz)
+static void check_case(struct dev *dev, const struct access_case *c, uint32_t slot, bool urswrz)
 {
 	uint64_t end = geo_start(dev->geo, slot) + geo_len(dev->geo, slot);
 	uint64_t wp = make_zone(dev, slot, c->first);
-	uint64_t lba = case_lba(dev, c, slot, wp);
-	uint64_t len = (uint64_t)(c->len * (int)geo_pblk(dev->geo) + c->len_lb);
+	uint64_t lba = access_lba(dev, c, slot, wp);
+	uint64_t len = access_blocks(dev, c);
 	uint16_t asc = c->asc;
 
 	make_zone(dev, slot + 1, c->second);

@@ -2,21 +2,8 @@
 /* The rules for writes, their order, and that a refused write has no effect. */
 #include "harness.h"
 
-enum base { AT_START, AT_WP, AT_END };
-
-/*
- * A write to the first of two neighbouring slots. Offsets and lengths are in physical blocks plus
- * logical blocks.
- */
-struct write_case {
-	enum zone_state first, second;
-	enum base base;
-	int at, at_lb;
-	int len, len_lb;
-	uint16_t asc;		/* with ILLEGAL REQUEST; 0 is GOOD */
-};
-
-static const struct write_case cases[] = {
+/* Writes to the first of two neighbouring slots. */
+static const struct access_case cases[] = {
 	{ ZS_EMPTY, ZS_EMPTY, AT_WP, 0, 0, 1, 0, 0 },
 	{ ZS_EMPTY, ZS_EMPTY, AT_WP, 0, 0, 5, 0, 0 },
 	{ ZS_IMP_LAST, ZS_EMPTY, AT_WP, 0, 0, 1, 0, 0 },
@@ -60,21 +47,12 @@ static const struct write_case cases[] = {
 	{ ZS_FULL, ZS_IMP_LAST, AT_END, -1, 0, 2, 0, ASC_WRITE_BOUNDARY },
 };
 
-static uint64_t case_lba(const struct dev *dev, const struct write_case *c, uint32_t slot,
-			 uint64_t wp)
-{
-	uint64_t start = geo_start(dev->geo, slot), end = start + geo_len(dev->geo, slot);
-	uint64_t base = c->base == AT_START ? start : c->base == AT_END ? end : wp;
-
-	return base + (uint64_t)(c->at * (int)geo_pblk(dev->geo) + c->at_lb);
-}
-
-static void check_case(struct dev *dev, const struct write_case *c, uint32_t slot)
+static void check_case(struct dev *dev, const struct access_case *c, uint32_t slot)
 {
 	uint64_t start = geo_start(dev->geo, slot), end = start + geo_len(dev->geo, slot);
 	uint64_t wp = make_zone(dev, slot, c->first);
-	uint64_t lba = case_lba(dev, c, slot, wp);
-	uint64_t len = (uint64_t)(c->len * (int)geo_pblk(dev->geo) + c->len_lb);
+	uint64_t lba = access_lba(dev, c, slot, wp);
+	uint64_t len = access_blocks(dev, c);
 
 	make_zone(dev, slot + 1, c->second);
 	if (c->asc == 0) {
