@@ -10,10 +10,11 @@
  * LBAs are in logical blocks. Linux's native AIO is used by its system calls: one io_submit() is a
  * batch that reaches the block layer in exactly this order.
  */
+#include "zoned-options.h"
+
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <linux/aio_abi.h>
 #include <linux/blkzoned.h>
@@ -30,54 +31,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define REQUESTS_MAX 4096
-#define THREADS_MAX 64
 #define SECTOR 512
 #define WRITE_16 0x8a
 #define SENSE_MAX 32
 #define SG_TIMEOUT_MS 60000
 #define POLL_NS 1000000
-#define USAGE 2
-
-enum operation { OP_WRITE, OP_READ, OP_VERIFY, OP_SG_WRITE };
-
-static const char *const operations[] = { "write", "read", "verify", "sg-write", NULL };
-
-static struct {
-	const char *disk;
-	const char *sg;
-	enum operation op;
-	uint64_t start;
-	uint64_t count;
-	uint64_t blocks;	/* a request */
-	uint64_t zones;		/* requests go to so many zones in turn */
-	uint64_t stride;	/* blocks from one of these zones to the next */
-	uint64_t salt;		/* of the data */
-	uint64_t batch;		/* requests in one io_submit(); 0: all */
-	uint64_t threads;
-	bool verify;
-	const char *watch;	/* the holes are sent when the number in this file ... */
-	uint64_t growth;	/* ... has grown by so much */
-} opt = { .count = 1, .blocks = 1, .zones = 1, .threads = 1 };
 
 static int disk_fd;
 static size_t block_size;
 static size_t request_size;
 static uint8_t *data;			/* of all requests, one after the other */
-static uint64_t order[REQUESTS_MAX];	/* request numbers as they are sent, the holes last */
-static uint64_t sent_at_once;		/* of these, all but the holes */
-static bool hole[REQUESTS_MAX];
 static int result[REQUESTS_MAX];	/* errno, once a request has come back */
 static atomic_uint_fast64_t next_in_order;
 static pthread_barrier_t start_line;
-
-static uint64_t mix(uint64_t x)
-{
-	x += 0x9e3779b97f4a7c15;
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-	return x ^ (x >> 31);
-}
 
 static uint64_t lba_of(uint64_t request)
 {
@@ -192,8 +158,8 @@ static uint64_t watched(void)
 static void send_late(aio_context_t context, uint64_t before, uint64_t outstanding)
 {
 	struct timespec poll = { .tv_nsec = POLL_NS };
-	const uint64_t *holes = order + sent_at_once;
-	uint64_t count = opt.count - sent_at_once;
+	const uint64_t *holes = opt.order + opt.sent_at_once;
+	uint64_t count = opt.count - opt.sent_at_once;
 
 	while (outstanding && watched() - before < opt.growth)
 		outstanding -= reap(context, outstanding, &poll);
@@ -208,12 +174,12 @@ static void run_alone(void)
 	uint64_t before = opt.watch ? watched() : 0;
 	uint64_t outstanding, i;
 
-	for (i = 0; i < sent_at_once; i += opt.batch) {
-		uint64_t left = sent_at_once - i;
+	for (i = 0; i < opt.sent_at_once; i += opt.batch) {
+		uint64_t left = opt.sent_at_once - i;
 
-		submit(context, order + i, left < opt.batch ? left : opt.batch);
+		submit(context, opt.order + i, left < opt.batch ? left : opt.batch);
 	}
-	outstanding = sent_at_once - refused(order, sent_at_once);
+	outstanding = opt.sent_at_once - refused(opt.order, opt.sent_at_once);
 	if (opt.watch)
 		send_late(context, before, outstanding);
 	else
@@ -231,8 +197,8 @@ static void *thread(void *number)
 	if (sched_setaffinity(0, sizeof(cpus), &cpus))
 		err(USAGE, "sched_setaffinity");
 	pthread_barrier_wait(&start_line);
-	while ((i = atomic_fetch_add(&next_in_order, 1)) < sent_at_once) {
-		own[mine] = order[i];
+	while ((i = atomic_fetch_add(&next_in_order, 1)) < opt.sent_at_once) {
+		own[mine] = opt.order[i];
 		submit(context, &own[mine++], 1);
 	}
 	reap(context, mine - refused(own, mine), NULL);
@@ -293,8 +259,8 @@ static void run_sg(void)
 
 	if (fd < 0)
 		err(USAGE, "%s", opt.sg);
-	for (i = 0; i < sent_at_once; i++)
-		sg_write(fd, order[i]);
+	for (i = 0; i < opt.sent_at_once; i++)
+		sg_write(fd, opt.order[i]);
 	close(fd);
 }
 
@@ -341,194 +307,6 @@ static void report_zone(uint64_t lba)
 	       (uint64_t)zone->start * SECTOR / block_size, zone->type, pointer);
 }
 
-static uint64_t number(const char *text, uint64_t min, uint64_t max)
-{
-	char *end;
-	uint64_t value;
-
-	errno = 0;
-	value = strtoull(text, &end, 0);
-	if (errno || end == text || *end || *text == '-' || value < min || value > max)
-		errx(USAGE, "'%s': not a number from %" PRIu64 " to %" PRIu64, text, min, max);
-	return value;
-}
-
-/* A list such as 3,1,2 of request numbers; returns how many. */
-static uint64_t list(char *text, uint64_t *numbers)
-{
-	uint64_t n = 0;
-	char *save, *word;
-
-	for (word = strtok_r(text, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
-		if (n == REQUESTS_MAX)
-			errx(USAGE, "more than %d numbers", REQUESTS_MAX);
-		numbers[n++] = number(word, 0, opt.count - 1);
-	}
-	return n;
-}
-
-/* Fisher and Yates. */
-static void shuffle(uint64_t seed)
-{
-	uint64_t i, j, swapped;
-
-	for (i = opt.count - 1; i > 0; i--) {
-		j = mix(seed * REQUESTS_MAX + i) % (i + 1);
-		swapped = order[i];
-		order[i] = order[j];
-		order[j] = swapped;
-	}
-}
-
-static void set_order(char *text)
-{
-	uint64_t i;
-
-	for (i = 0; i < opt.count; i++)
-		order[i] = !strcmp(text, "reversed") ? opt.count - 1 - i : i;
-	if (!strncmp(text, "shuffle:", 8))
-		shuffle(number(text + 8, 0, UINT32_MAX));
-	else if (!strncmp(text, "list:", 5)) {
-		bool seen[REQUESTS_MAX] = { false };
-
-		if (list(text + 5, order) != opt.count)
-			errx(USAGE, "--order list: not %" PRIu64 " numbers", opt.count);
-		for (i = 0; i < opt.count; i++) {
-			if (seen[order[i]])
-				errx(USAGE, "--order list: %" PRIu64 " twice", order[i]);
-			seen[order[i]] = true;
-		}
-	} else if (strcmp(text, "reversed") && strcmp(text, "sequential"))
-		errx(USAGE, "--order %s: not sequential, reversed, shuffle:SEED or list:I,J,...",
-		     text);
-}
-
-/* Moves the holes behind the others, which keep their order. */
-static void set_holes(char *text)
-{
-	uint64_t numbers[REQUESTS_MAX], kept[REQUESTS_MAX], held, n = 0, i;
-
-	held = text ? list(text, numbers) : 0;
-	for (i = 0; i < held; i++)
-		hole[numbers[i]] = true;
-	for (i = 0; i < opt.count; i++)
-		if (!hole[order[i]])
-			kept[n++] = order[i];
-	sent_at_once = n;
-	for (i = 0; i < opt.count; i++)
-		if (hole[order[i]])
-			kept[n++] = order[i];
-	memcpy(order, kept, n * sizeof(*order));
-}
-
-static void set_late(char *text)
-{
-	char *colon = strrchr(text, ':');
-
-	if (!colon)
-		errx(USAGE, "--late %s: not FILE:NUMBER", text);
-	*colon = '\0';
-	opt.watch = text;
-	opt.growth = number(colon + 1, 1, UINT32_MAX);
-}
-
-static enum operation operation(const char *text)
-{
-	int i;
-
-	for (i = 0; operations[i]; i++)
-		if (!strcmp(text, operations[i]))
-			return (enum operation)i;
-	errx(USAGE, "--op %s: not write, read, verify or sg-write", text);
-}
-
-static const char help[] =
-"Usage: zoned-writer DISK [OPTION...]\n"
-"  --op OP         write (the default), read, verify (reads, and compares with what a\n"
-"                  run of the same options would have written), sg-write (WRITE(16))\n"
-"  --sg NODE       generic node of the disk, for sg-write\n"
-"  --start LBA     of the first request, in logical blocks (0)\n"
-"  --count N       requests (1)\n"
-"  --blocks N      a request (1)\n"
-"  --zones N       request I goes to zone I modulo N, counted from --start's (1)\n"
-"  --stride N      blocks from one of these zones to the next\n"
-"  --order ORDER   sequential (the default), reversed, shuffle:SEED, list:I,J,...\n"
-"  --batch N       requests in one io_submit(): all\n"
-"  --threads N     threads, each on a CPU, that take requests in turn, one at a time (1)\n"
-"  --holes I,J     requests that are not sent\n"
-"  --late FILE:N   they are sent after all: when the number in FILE has grown by N, or\n"
-"                  when all others have come back\n"
-"  --salt N        of the data that is written (0)\n"
-"  --verify        read back what was written without an error\n"
-"Exit status: 0 all good, 1 a request failed or data is wrong, 2 could not run.\n";
-
-enum { O_OP = 1, O_SG, O_START, O_COUNT, O_BLOCKS, O_ZONES, O_STRIDE, O_ORDER, O_BATCH, O_THREADS,
-       O_HOLES, O_LATE, O_SALT, O_VERIFY, O_HELP };
-
-static const struct option long_options[] = {
-	{ "op", required_argument, NULL, O_OP },
-	{ "sg", required_argument, NULL, O_SG },
-	{ "start", required_argument, NULL, O_START },
-	{ "count", required_argument, NULL, O_COUNT },
-	{ "blocks", required_argument, NULL, O_BLOCKS },
-	{ "zones", required_argument, NULL, O_ZONES },
-	{ "stride", required_argument, NULL, O_STRIDE },
-	{ "order", required_argument, NULL, O_ORDER },
-	{ "batch", required_argument, NULL, O_BATCH },
-	{ "threads", required_argument, NULL, O_THREADS },
-	{ "holes", required_argument, NULL, O_HOLES },
-	{ "late", required_argument, NULL, O_LATE },
-	{ "salt", required_argument, NULL, O_SALT },
-	{ "verify", no_argument, NULL, O_VERIFY },
-	{ "help", no_argument, NULL, O_HELP },
-	{ NULL, 0, NULL, 0 },
-};
-
-static void take_number(int option, const char *text)
-{
-	switch (option) {
-	case O_START: opt.start = number(text, 0, INT64_MAX); break;
-	case O_COUNT: opt.count = number(text, 1, REQUESTS_MAX); break;
-	case O_BLOCKS: opt.blocks = number(text, 1, REQUESTS_MAX); break;
-	case O_ZONES: opt.zones = number(text, 1, REQUESTS_MAX); break;
-	case O_STRIDE: opt.stride = number(text, 1, UINT32_MAX); break;
-	case O_BATCH: opt.batch = number(text, 1, REQUESTS_MAX); break;
-	case O_THREADS: opt.threads = number(text, 1, THREADS_MAX); break;
-	case O_SALT: opt.salt = number(text, 0, UINT64_MAX); break;
-	}
-}
-
-static void parse(int argc, char **argv)
-{
-	char sequential[] = "sequential", *sequence = sequential, *holes = NULL;
-	int option;
-
-	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-		switch (option) {
-		case O_OP: opt.op = operation(optarg); break;
-		case O_SG: opt.sg = optarg; break;
-		case O_ORDER: sequence = optarg; break;
-		case O_HOLES: holes = optarg; break;
-		case O_LATE: set_late(optarg); break;
-		case O_VERIFY: opt.verify = true; break;
-		case O_HELP: fputs(help, stdout); exit(0);
-		case '?': exit(USAGE);
-		default: take_number(option, optarg);
-		}
-	}
-	if (optind + 1 != argc)
-		errx(USAGE, "wanted one DISK (see --help)");
-	if (opt.op == OP_SG_WRITE && !opt.sg)
-		errx(USAGE, "--op sg-write needs --sg");
-	if (opt.watch && (!holes || opt.threads > 1))
-		errx(USAGE, "--late needs --holes and one thread");
-	opt.disk = argv[optind];
-	if (!opt.batch)
-		opt.batch = opt.count;
-	set_order(sequence);
-	set_holes(holes);
-}
-
 static void prepare(void)
 {
 	int size;
@@ -549,10 +327,10 @@ static void prepare(void)
 
 static bool all_sent_are_good(void)
 {
-	uint64_t sent = opt.watch ? opt.count : sent_at_once, i;
+	uint64_t sent = opt.watch ? opt.count : opt.sent_at_once, i;
 
 	for (i = 0; i < sent; i++)
-		if (result[order[i]])
+		if (result[opt.order[i]])
 			return false;
 	return true;
 }
@@ -563,7 +341,7 @@ int main(int argc, char **argv)
 	uint64_t i;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	parse(argc, argv);
+	parse_options(argc, argv);
 	prepare();
 	if (opt.op == OP_SG_WRITE)
 		run_sg();
