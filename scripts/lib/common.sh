@@ -14,6 +14,8 @@ declare -A PACKAGES=(
 	[build]="cmake gcc make libc6-dev pkg-config libcmocka-dev"
 	[vm]="qemu-system-x86 linux-image-amd64 busybox-static dbus kmod iproute2 util-linux python3
 		xz-utils zstd"
+	[bench]="fio util-linux"
+	[kernel]="gcc make patch xz-utils bc bison flex libelf-dev libssl-dev linux-source-6.1"
 	[lun]="tcmu-runner targetcli-fb python3-rtslib-fb python3-dbus dbus kmod lsscsi sg3-utils"
 	[module]="gcc make linux-headers-amd64 patch"
 	[test]="clang libclang-rt-14-dev clang-tidy clang-format cppcheck shellcheck mypy valgrind
