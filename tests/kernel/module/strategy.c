@@ -33,15 +33,15 @@ static bool memzbc_eh_is_ours(const struct scsi_cmnd *scmd)
 }
 
 /*
- * A write that is good when it comes in order. Not so with an I/O scheduler: a
- * write that is retried keeps its zone locked, and the write that it waits for
- * never gets through. The scheduler cannot change while a request is
- * outstanding.
+ * A write whose place among others matters. Not so with an I/O scheduler, which
+ * sends one write to a zone at a time: one that is retried would keep its zone
+ * locked, and the write that it waits for would never get through. The
+ * scheduler cannot change while a request is outstanding.
  */
 static bool memzbc_eh_is_sequential_write(struct request *rq)
 {
 	return req_op(rq) == REQ_OP_WRITE && !rq->q->elevator &&
-	       !(rq->cmd_flags & REQ_FAILFAST_MASK) && blk_rq_zone_is_seq(rq);
+	       blk_rq_zone_is_seq(rq);
 }
 
 /*
@@ -65,7 +65,8 @@ static bool memzbc_eh_may_retry(struct memzbc_eh_lun *lun,
 {
 	struct request *rq = scsi_cmd_to_rq(scmd);
 
-	if (!memzbc_eh_is_sequential_write(rq)) {
+	if (!memzbc_eh_is_sequential_write(rq) ||
+	    (rq->cmd_flags & REQ_FAILFAST_MASK)) {
 		memzbc_eh_count(lun, MEMZBC_EH_DECLINED);
 		return false;
 	}
