@@ -15,6 +15,7 @@ trap 'rm -rf "$work"' EXIT
 # The first of each: tar need not read on to the end.
 tar -C "$work" -xf "$archive" --occurrence=1 --strip-components=2 \
 	linux-source-6.1/scripts/{checkpatch.pl,const_structs.checkpatch,spelling.txt}
+mkdir "$work/include" # where it looks for names
 
 # Names such as Scsi_Host are known as the kernel's in its tree only.
 # It leaves notes where it runs.
