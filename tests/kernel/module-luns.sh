@@ -52,6 +52,17 @@ before=$(counter "$a" retried)
 expect_retried "$b" 4
 expect_eq "retries of the one when the other is used" "$before" "$(counter "$a" retried)"
 
+note "what needs other error handling gets it, beside writes out of order"
+node "$b"
+echo 1 >"/sys/bus/scsi/devices/$b/scsi_disk/$b/allow_restart"
+memzbc set b error=sense020402@read@n1 >/dev/null
+writes "$a" 8 --count 32 --order shuffle:2 --verify >/dev/null &
+writer=$!
+dd if="/dev/$NODE" of=/dev/null bs=4096 count=1 iflag=direct status=none ||
+	fail "a READ fails: the unit was not started"
+wait "$writer" || fail "writes failed with the handler"
+expect_eq "START STOP UNIT" 1 "$(memzbc trace b | grep -c 'START STOP UNIT')"
+
 note "one goes, the other stays"
 echo 1 >"$(place "$b")/delete"
 expect_retried "$a" 5
