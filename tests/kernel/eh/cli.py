@@ -12,10 +12,13 @@ import tempfile
 from pathlib import Path
 from typing import Any, Sequence
 
+from memzbc_py.units import MemzbcError
+
 from . import report
 from .criteria import Run
 from .mechanism import ALL, MODULE, NONE
 from .module import BuildError, build
+from .plot import draw
 from .scenarios import BY_NAME, SCENARIOS
 from .trace import lost_events, parse
 from .verdict import CANNOT_TELL, Verdict, decide
@@ -190,6 +193,14 @@ def _work_directory(args: argparse.Namespace) -> Path:
     return Path(tempfile.mkdtemp(prefix="eh-test-"))
 
 
+def _plot(verdict: Verdict, args: argparse.Namespace) -> None:
+    """Draws the picture; a verdict without one is a verdict."""
+    try:
+        draw(verdict, args.plot_scenario, args.plot)
+    except MemzbcError as error:
+        print(f"eh-test: {error}", file=sys.stderr)
+
+
 def main(argv: Sequence[str]) -> int:
     """Runs the command line; the exit status."""
     args = parser().parse_args(argv)
@@ -200,9 +211,7 @@ def main(argv: Sequence[str]) -> int:
         verdict = judge(args, directory)
         print(json.dumps(report.data(verdict), indent=2) if args.json else report.text(verdict))
         if args.plot:
-            from .plot import draw
-
-            draw(verdict, args.plot_scenario, args.plot)
+            _plot(verdict, args)
         if args.keep is not None:
             print(f"raw data: {directory}", file=sys.stderr)
         return verdict.status

@@ -149,6 +149,13 @@ class CommandLine(unittest.TestCase):
         self.assertNotIn("sent again", drawn)
         self.assertIn("hole: was not run", (self.directory / "c.svg").read_text())
 
+    def test_picture_that_cannot_be_written(self) -> None:
+        """The verdict is the same."""
+        with self.machine(stock_trace()):
+            status, _, complaints = self.run_main("--scenarios", "batch", "--plot", "/no/a.svg")
+        self.assertEqual(status, DOES_NOT)
+        self.assertIn("cannot write /no/a.svg", complaints)
+
 
 if __name__ == "__main__":
     unittest.main()
