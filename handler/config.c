@@ -62,7 +62,8 @@ static int check_characters(const char *string, char *reason)
 
 	if (strstr(string, ";tcmur_cmd_time_out="))
 		return refuse(reason, "';tcmur_cmd_time_out=' is not accepted: tcmu-runner would "
-			      "end commands that the LUN still works on; set the attribute cmd_time_out");
+			      "end commands that the LUN still works on; set the attribute "
+			      "cmd_time_out");
 	for (c = string; *c; c++) {
 		if (*c <= ' ' || *c > '~')
 			return refuse(reason, "character %02Xh is not accepted in a config string",

@@ -18,8 +18,8 @@ ABOUT = f"""\
 How fast can a zone be written? Compares, in one run on one LUN with a fixed completion latency,
 mq-deadline, which sends one write of a zone at a time, with three ways to have many of them in
 flight: the LUN's hold, which keeps early writes (scheduler none); the module memzbc_eh (none); and
-the patches of tests/kernel/patches (mq-deadline), where the kernel has them. The job is fio's: 4 KiB
-sequential writes, depth {DEPTH}, batches of {BATCH}, verified.
+the patches of tests/kernel/patches (mq-deadline), where the kernel has them. The job is fio's: 4
+KiB sequential writes, depth {DEPTH}, batches of {BATCH}, verified.
 """
 BASELINE = WAYS[0].name
 DELAY = re.compile(r"[0-9]+(us|ms|s)")
