@@ -10,6 +10,15 @@ from typing import Callable, TypeVar
 from .units import MemzbcError
 
 Result = TypeVar("Result")
+Run = Callable[[argparse.Namespace], int]
+# Adds a command to the command line: its name, its function and what it does.
+AddCommand = Callable[[str, Run, str], argparse.ArgumentParser]
+
+
+def named(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """PARSER, of a command whose first argument is the name of a LUN."""
+    parser.add_argument("name", metavar="NAME")
+    return parser
 
 
 def typed(parse: Callable[[str], Result]) -> Callable[[str], Result]:

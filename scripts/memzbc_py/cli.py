@@ -7,10 +7,10 @@ import os
 import signal
 import sys
 from dataclasses import asdict
-from typing import Any, Callable, NoReturn
+from typing import Any, NoReturn
 
 from . import keys, live, observe
-from .arguments import need_root, typed
+from .arguments import Run, named, need_root, typed
 from .show import (
     list_row,
     login_commands,
@@ -234,9 +234,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(metavar="COMMAND", title="commands", required=True)
 
-    def command(
-        name: str, run: Callable[[argparse.Namespace], int], text: str
-    ) -> argparse.ArgumentParser:
+    def command(name: str, run: Run, text: str) -> argparse.ArgumentParser:
         about = f"{text[0].upper()}{text[1:]}."
         sub = commands.add_parser(name, parents=[common], help=text, description=about)
         sub.set_defaults(run=run, parser=sub)
@@ -246,7 +244,7 @@ def build_parser() -> argparse.ArgumentParser:
     command("list", list_luns, "list the LUNs")
     observe.add_commands(command)
     live.add_commands(command)
-    command("delete", delete, "delete a LUN and its data").add_argument("name", metavar="NAME")
+    named(command("delete", delete, "delete a LUN and its data"))
     show_help = command("help", help_keys, "explain the config keys")
     show_help.add_argument("key", metavar="KEY", nargs="?")
     show_help.set_defaults(usage=parser.format_help())

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import Callable
 
+from .arguments import AddCommand, named
 from .control import control_request
 from .show import print_result
 from .units import MemzbcError, format_size, parse_settings, split_config
-
-Run = Callable[[argparse.Namespace], int]
-AddCommand = Callable[[str, Run, str], argparse.ArgumentParser]
 
 
 def settings_of(name: str) -> dict[str, str]:
@@ -53,7 +50,7 @@ def change_zones(args: argparse.Namespace) -> int:
 
 def lose_power(args: argparse.Namespace) -> int:
     """memzbc power-loss"""
-    words = [] if args.count is None else [str(args.count)]
+    words = [] if args.count is None else [args.count]
     loss = control_request(args.name, "power-loss", *words)
     writes = f"{loss['writes']} write{'s' if loss['writes'] != 1 else ''}"
     text = f"{args.name}: {writes} vanished, {format_size(loss['bytes'])}"
@@ -70,40 +67,33 @@ def reset_statistics(args: argparse.Namespace) -> int:
 
 def add_commands(command: AddCommand) -> None:
     """Adds these commands to the command line."""
-    setting = command("set", set_keys, "change keys of a LUN in use, all or none")
-    setting.add_argument("name", metavar="NAME")
-    setting.add_argument(
+    named(command("set", set_keys, "change keys of a LUN in use, all or none")).add_argument(
         "settings",
         metavar="KEY=VALUE",
         nargs="+",
         help="keys that may change at any time ('memzbc help' tells which)",
     )
-    getting = command("get", get_keys, "show the keys of a LUN that may change at any time")
-    getting.add_argument("name", metavar="NAME")
-    getting.add_argument("key", metavar="KEY", nargs="?", help="show the value of this key only")
-    zone = command("zone", change_zones, "change zones, as a failing drive would")
-    zone.add_argument("name", metavar="NAME")
+    named(
+        command("get", get_keys, "show the keys of a LUN that may change at any time")
+    ).add_argument("key", metavar="KEY", nargs="?", help="show the value of this key only")
+    zone = named(command("zone", change_zones, "change zones, as a failing drive would"))
     zone.add_argument(
-        "which", metavar="WHICH[-TO]", help="number of a zone, as 'memzbc zones' shows it"
+        "which", metavar="FIRST[-LAST]", help="numbers of zones, as 'memzbc zones' shows them"
     )
     zone.add_argument(
         "change",
-        metavar=("CONDITION", "wp=N"),
+        metavar="CONDITION|wp=N",
         nargs="+",
         help="empty (data discarded), closed (as it was: empty or full if its write pointer is at"
         " an end), full, readonly, offline (data kept), notwp (a conventional zone is well again);"
         " wp=N moves the write pointer to block N of the zone, alone or after closed",
     )
-    power = command(
-        "power-loss", lose_power, "undo the newest writes that are not durable (key cache)"
-    )
-    power.add_argument("name", metavar="NAME")
-    power.add_argument(
+    named(
+        command("power-loss", lose_power, "undo the newest writes that are not durable (key cache)")
+    ).add_argument(
         "count",
         metavar="COUNT",
         nargs="?",
-        type=int,
         help="how many writes vanish at most (default: all)",
     )
-    reset = command("reset-stats", reset_statistics, "have a LUN count from zero")
-    reset.add_argument("name", metavar="NAME")
+    named(command("reset-stats", reset_statistics, "have a LUN count from zero"))

@@ -6,19 +6,16 @@ import argparse
 import os
 import shutil
 import sys
-from typing import Any, Callable
+from typing import Any
 
 from . import scsi
-from .arguments import need_root, picture, positive, typed
+from .arguments import AddCommand, named, need_root, picture, positive, typed
 from .show import login_commands, print_result, say, table, zone_data, zone_row
 from .stats import show_stats
 from .tracing import TABLE_LAST, show_trace
 from .units import MemzbcError, parse_portal
 from .zonemap import Style, views
 from .zonemap import draw as draw_map
-
-Run = Callable[[argparse.Namespace], int]
-AddCommand = Callable[[str, Run, str], argparse.ArgumentParser]
 
 
 def sg_node_of(lun: Any) -> str:
@@ -79,7 +76,6 @@ def show_zones(args: argparse.Namespace) -> int:
 
 def add_trace(parser: argparse.ArgumentParser) -> None:
     """The arguments of memzbc trace."""
-    parser.add_argument("name", metavar="NAME")
     form = parser.add_mutually_exclusive_group()
     form.add_argument(
         "--csv", action="store_true", help="print CSV: times in nanoseconds, lengths in blocks"
@@ -111,8 +107,7 @@ def add_trace(parser: argparse.ArgumentParser) -> None:
 
 def add_commands(command: AddCommand) -> None:
     """Adds these commands to the command line."""
-    zones = command("zones", show_zones, "show the zones of a LUN")
-    zones.add_argument("name", metavar="NAME")
+    zones = named(command("zones", show_zones, "show the zones of a LUN"))
     form = zones.add_mutually_exclusive_group()
     form.add_argument(
         "--map", action="store_true", help="condition and fill of all zones, drawn with characters"
@@ -120,10 +115,8 @@ def add_commands(command: AddCommand) -> None:
     form.add_argument(
         "--plot", metavar="FILE.svg|png", type=typed(picture), help="the same as a picture"
     )
-    add_trace(command("trace", show_trace, "show the last commands of a LUN"))
-    counters = command("stats", show_stats, "show what a LUN has counted")
-    counters.add_argument("name", metavar="NAME")
-    counters.add_argument(
+    add_trace(named(command("trace", show_trace, "show the last commands of a LUN")))
+    named(command("stats", show_stats, "show what a LUN has counted")).add_argument(
         "--watch",
         metavar="SECONDS",
         nargs="?",

@@ -3,6 +3,7 @@
 """The parts of memzbc that need no kernel: text to values, warnings, REPORT ZONES data, usage."""
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -235,6 +236,8 @@ class CommandLine(unittest.TestCase):
             (("create", "z0", "--size", "4G", "--portal", "1.2.3.4"), "--portal needs --iscsi"),
             (("create", "z0", "--size", "4G", "--iscsi", "--portal", "x"), "portal 'x'"),
             (("zones",), "NAME"),
+            (("zone", "z0"), "FIRST[-LAST]"),
+            (("zone", "z0", "4"), "CONDITION"),
             (("delete", "a", "b"), "b"),
         ):
             with self.subTest(args):
@@ -242,6 +245,15 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(done.returncode, 2)
                 self.assertIn(why, done.stderr)
                 self.assertEqual(done.stdout, "")
+
+    def test_every_command_explains_itself(self) -> None:
+        commands = re.findall(r"(?m)^    ([a-z-]+)", self.memzbc("--help").stdout)
+        self.assertIn("zone", commands)
+        for command in commands:
+            with self.subTest(command):
+                done = self.memzbc(command, "--help")
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn(f"usage: memzbc {command} ", done.stdout)
 
     @unittest.skipIf(os.geteuid(), "create wants root")
     def test_refused_before_anything_is_made(self) -> None:
