@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include <libtcmu.h>
@@ -130,6 +131,8 @@ static void *timer_thread(void *arg)
 {
 	struct plugin_lun *lun = arg;
 
+	/* The kernel's usual slack of 50 us would be half of what times are to be exact to. */
+	prctl(PR_SET_TIMERSLACK, 1UL);
 	pthread_mutex_lock(&lun->lock);
 	while (!lun->stopping) {
 		if (plugin_now(lun) < lun->deadline) {
