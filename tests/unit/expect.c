@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 /* Assertions. */
+#include <errno.h>
 #include <stdio.h>
 
 #include "harness.h"
@@ -109,4 +110,22 @@ void expect_eq_(struct dev *dev, uint64_t a, uint64_t b, const char *a_text, con
 	if (a != b)
 		fail_dev(dev, file, line, "%s is %llx, %s is %llx", a_text, (unsigned long long)a,
 			 b_text, (unsigned long long)b);
+}
+
+void expect_mistake(const struct mistake *m, int err, const char *reason)
+{
+	if (err != -EINVAL || strcmp(reason, m->reason))
+		fail_dev(NULL, __FILE__, __LINE__, "\"%s\": %d, \"%s\", not \"%s\"", m->string, err,
+			 reason, m->reason);
+}
+
+void expect_mistakes(const struct mistake *m, size_t count)
+{
+	for (; count > 0; count--, m++) {
+		char reason[MEMZBC_REASON_SIZE] = "(none)";
+		struct memzbc_config cfg;
+		int err = memzbc_config_parse(&cfg, m->string, reason);
+
+		expect_mistake(m, err, reason);
+	}
 }

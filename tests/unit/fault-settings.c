@@ -1,26 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
-#include <errno.h>
 #include <stdio.h>
 
 #include "fault-settings.h"
-
-void expect_mistake(const struct mistake *m, int err, const char *reason)
-{
-	if (err != -EINVAL || strcmp(reason, m->reason))
-		fail_dev(NULL, __FILE__, __LINE__, "\"%s\": %d, \"%s\", not \"%s\"", m->string, err,
-			 reason, m->reason);
-}
-
-void expect_mistakes(const struct mistake *m, size_t count)
-{
-	for (; count > 0; count--, m++) {
-		char reason[MEMZBC_REASON_SIZE] = "(none)";
-		struct memzbc_config cfg;
-		int err = memzbc_config_parse(&cfg, m->string, reason);
-
-		expect_mistake(m, err, reason);
-	}
-}
 
 struct memzbc_config completed_config(const char *string)
 {

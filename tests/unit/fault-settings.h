@@ -31,15 +31,6 @@
 #define MEDIUM (READS | WRITES | ZONES | SYNCS)
 #define ALL (MEDIUM | OTHERS)
 
-/* A string and the reason with which it is refused. */
-struct mistake {
-	const char *string, *reason;
-};
-
-void expect_mistake(const struct mistake *m, int err, const char *reason);
-/* Each of them is refused by memzbc_config_parse(). */
-void expect_mistakes(const struct mistake *m, size_t count);
-
 #define SETTINGS_SIZE (1ull << 30)	/* bytes of a LUN of 512 byte blocks */
 #define SETTINGS_LAST_LBA 2097151
 

@@ -81,6 +81,26 @@ uint32_t geo_pblk(const struct geo *g)
 	return g->pblk_size / g->lba_size;
 }
 
+void for_ranges_beyond_the_end(struct dev *dev,
+			       void (*check)(struct dev *dev, uint64_t lba, uint32_t blocks))
+{
+	const uint64_t capacity = dev->capacity;
+	const struct {
+		uint64_t lba;
+		uint32_t blocks;
+	} ranges[] = {
+		{ capacity, 1 }, { capacity - 1, 2 }, { capacity + 1, 0 }, { capacity + 1, 1 },
+		{ UINT64_MAX, 0 }, { UINT64_MAX, 1 }, { UINT64_MAX, 2 }, { UINT64_MAX, UINT32_MAX },
+		{ UINT64_MAX - 7, 8 }, { UINT64_MAX - 7, 9 }, { INT64_MAX, 1 },
+		{ (uint64_t)INT64_MAX + 1, 0 }, { (uint64_t)INT64_MAX + 1, 1 },
+		{ 0, UINT32_MAX }, { 1ull << 32, 1 }, { capacity - 1, UINT32_MAX },
+		{ UINT64_MAX - UINT32_MAX + 1, UINT32_MAX },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
+		check(dev, ranges[i].lba, ranges[i].blocks);
+}
+
 /* What one cmocka test of the matrix runs. */
 struct matrix_entry {
 	const struct matrix_test *test;
@@ -142,5 +162,5 @@ int run_matrix(const char *group, const struct matrix_test *tests, size_t count)
 		free((char *)unit_tests[i].name);
 	free(unit_tests);
 	free(entries);
-	return failures;
+	return failures != 0;
 }

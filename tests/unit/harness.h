@@ -144,13 +144,20 @@ uint64_t geo_gap(const struct geo *g, uint32_t slot);
 /* Logical blocks in a physical one: the smallest write to an SWR zone. */
 uint32_t geo_pblk(const struct geo *g);
 
+/* Runs @check with LBAs and lengths that reach beyond the capacity. */
+void for_ranges_beyond_the_end(struct dev *dev,
+			       void (*check)(struct dev *dev, uint64_t lba, uint32_t blocks));
+
 struct matrix_test {
 	const char *name;
 	void (*run)(struct dev *dev);
 	const char *extra;	/* more keys of the config string, or NULL */
 };
 
-/* Runs each test with each geometry, on a fresh LUN. Returns the number of failures. */
+/*
+ * Runs each test with each geometry, on a fresh LUN. Returns 1 if any fails, else 0: a number of
+ * failures could be 256, which as an exit status is 0.
+ */
 int run_matrix(const char *group, const struct matrix_test *tests, size_t count);
 
 /*
@@ -313,11 +320,21 @@ void expect_data_(struct dev *dev, uint64_t lba, uint64_t blocks, uint32_t gener
 		  const char *file, int line);
 void expect_eq_(struct dev *dev, uint64_t a, uint64_t b, const char *a_text, const char *b_text,
 		const char *file, int line);
+
+/* A config string and the reason with which it is refused. */
+struct mistake {
+	const char *string, *reason;
+};
+
+void expect_mistake(const struct mistake *m, int err, const char *reason);
+/* Each of them is refused by memzbc_config_parse(). */
+void expect_mistakes(const struct mistake *m, size_t count);
+
 /* Fails the test; @dev (may be NULL) is shown with its last command. */
 void fail_dev(struct dev *dev, const char *file, int line, const char *format, ...)
 	__attribute__((format(printf, 4, 5), noreturn));
 
-/* Decodes dev->sense_bytes into dev->sense; fails the test when it is malformed (sense.c). */
+/* Decodes dev->sense_bytes into dev->sense; fails the test when malformed (harness-sense.c). */
 void decode_sense(struct dev *dev);
 
 #endif

@@ -21,9 +21,7 @@
 /* What the string alone gives away. */
 static void refused_by_itself(void **state)
 {
-	static const struct {
-		const char *string, *reason;
-	} cases[] = {
+	static const struct mistake cases[] = {
 		{ "foo=1", "unknown key 'foo'; accepted: " KNOWN },
 		{ "zone_siz=1M", "unknown key 'zone_siz'; accepted: " KNOWN },
 		{ "zone_size_=1M", "unknown key 'zone_size_'; accepted: " KNOWN },
@@ -122,15 +120,7 @@ static void refused_by_itself(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		char reason[MEMZBC_REASON_SIZE] = "(none)";
-		struct memzbc_config cfg;
-		int err = memzbc_config_parse(&cfg, cases[i].string, reason);
-
-		if (err != -EINVAL || strcmp(reason, cases[i].reason))
-			fail_dev(NULL, __FILE__, __LINE__, "\"%s\": %d, \"%s\", not \"%s\"",
-				 cases[i].string, err, reason, cases[i].reason);
-	}
+	expect_mistakes(cases, ARRAY_SIZE(cases));
 }
 
 /* What the size and LIO's block size give away. */
@@ -181,14 +171,13 @@ static void refused_with_the_size(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char reason[MEMZBC_REASON_SIZE] = "(none)";
+		const struct mistake mistake = { cases[i].string, cases[i].reason };
 		struct memzbc_config cfg;
 		int err;
 
 		assert_int_equal(memzbc_config_parse(&cfg, cases[i].string, reason), 0);
 		err = memzbc_config_complete(&cfg, cases[i].size, cases[i].block_size, reason);
-		if (err != -EINVAL || strcmp(reason, cases[i].reason))
-			fail_dev(NULL, __FILE__, __LINE__, "\"%s\": %d, \"%s\", not \"%s\"",
-				 cases[i].string, err, reason, cases[i].reason);
+		expect_mistake(&mistake, err, reason);
 	}
 }
 

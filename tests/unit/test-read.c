@@ -199,24 +199,15 @@ static void gaps_restricted(struct dev *dev)
 	gaps(dev, false);
 }
 
+static void read_beyond(struct dev *dev, uint64_t lba, uint32_t blocks)
+{
+	expect_sense(dev, run_in(dev, cdb_lba(READ_16, lba, blocks), dev->lba_size),
+		     ILLEGAL_REQUEST, ASC_LBA_OUT_OF_RANGE);
+}
+
 static void out_of_range(struct dev *dev)
 {
-	const uint64_t capacity = dev->capacity;
-	const struct {
-		uint64_t lba;
-		uint32_t blocks;
-	} ranges[] = {
-		{ capacity, 1 }, { capacity - 1, 2 }, { capacity + 1, 0 }, { UINT64_MAX, 0 },
-		{ UINT64_MAX, 1 }, { UINT64_MAX, 2 }, { UINT64_MAX, UINT32_MAX },
-		{ UINT64_MAX - 7, 8 }, { UINT64_MAX - 7, 9 }, { INT64_MAX, 1 },
-		{ (uint64_t)INT64_MAX + 1, 0 }, { 0, UINT32_MAX }, { 1ull << 32, 1 },
-		{ capacity - 1, UINT32_MAX },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
-		expect_sense(dev, run_in(dev, cdb_lba(READ_16, ranges[i].lba, ranges[i].blocks),
-					 dev->lba_size),
-			     ILLEGAL_REQUEST, ASC_LBA_OUT_OF_RANGE);
+	for_ranges_beyond_the_end(dev, read_beyond);
 }
 
 static void short_buffer(struct dev *dev)

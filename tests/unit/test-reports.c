@@ -19,17 +19,21 @@ static struct cdb log_sense(uint8_t pc, uint8_t page, uint8_t subpage, uint16_t 
 	return cdb;
 }
 
+/* PC makes no difference to lists of pages and to list parameters. */
+static void expect_log_with_any_pc(struct dev *dev, uint8_t page, uint8_t subpage,
+				   uint16_t pointer, const char *hex)
+{
+	for (uint8_t pc = 0; pc < 4; pc++)
+		expect_reply(dev, log_sense(pc, page, subpage, pointer), alloc_log, hex);
+}
+
 static void supported_log_pages(void **state)
 {
 	struct dev *dev = dev_open("", 1 << 30, 512);
 
 	(void)state;
-	for (uint8_t pc = 0; pc < 4; pc++) {
-		expect_reply(dev, log_sense(pc, 0x00, 0x00, 0), alloc_log,
-			     "00 00 0004 00 02 03 05");
-		expect_reply(dev, log_sense(pc, 0x00, 0xff, 0), alloc_log,
-			     "40 ff 000c 0000 00ff 0200 0300 0500 1401");
-	}
+	expect_log_with_any_pc(dev, 0x00, 0x00, 0, "00 00 0004 00 02 03 05");
+	expect_log_with_any_pc(dev, 0x00, 0xff, 0, "40 ff 000c 0000 00ff 0200 0300 0500 1401");
 	dev_close(dev);
 }
 
@@ -123,18 +127,15 @@ static void statistics(void **state)
 	dev_close(dev);
 }
 
-/* PARAMETER POINTER between two codes; PC makes no difference to list parameters. */
+/* PARAMETER POINTER between two codes */
 static void parameter_pointer(void **state)
 {
 	struct dev *dev = dev_open("conv=2/zone_size=1M", 8 << 20, 512);
 
 	(void)state;
-	for (uint8_t pc = 0; pc < 4; pc++) {
-		expect_reply(dev, log_sense(pc, 0x14, 0x01, 6), alloc_log,
-			     "54 01 0024 0008 03 08 00*8 0009 03 08 00*8 000a 03 08 00*8");
-		expect_reply(dev, log_sense(pc, 0x14, 0x01, 10), alloc_log,
-			     "54 01 000c 000a 03 08 00*8");
-	}
+	expect_log_with_any_pc(dev, 0x14, 0x01, 6,
+			       "54 01 0024 0008 03 08 00*8 0009 03 08 00*8 000a 03 08 00*8");
+	expect_log_with_any_pc(dev, 0x14, 0x01, 10, "54 01 000c 000a 03 08 00*8");
 	dev_close(dev);
 }
 

@@ -188,34 +188,23 @@ static void gaps(struct dev *dev)
 }
 
 /* LBA + length in 64 bits, whatever else is wrong with the command. */
+static void write_beyond(struct dev *dev, uint64_t lba, uint32_t blocks)
+{
+	uint8_t block[4096] = { 1 };
+	struct cdb cdb = cdb_lba(WRITE_16, lba, blocks);
+
+	expect_refused(dev, run_out(dev, cdb, block, dev->lba_size), ILLEGAL_REQUEST,
+		       ASC_LBA_OUT_OF_RANGE);
+	/* INFORMATION, if any, is the first LBA out of range. */
+	expect_true(dev, !dev->sense.valid ||
+				 dev->sense.info == (lba > dev->capacity ? lba : dev->capacity));
+}
+
 static void out_of_range(struct dev *dev)
 {
-	const uint64_t capacity = dev->capacity;
-	const struct {
-		uint64_t lba;
-		uint32_t blocks;
-	} ranges[] = {
-		{ capacity, 1 }, { capacity - 1, 2 }, { capacity + 1, 0 }, { capacity + 1, 1 },
-		{ UINT64_MAX, 0 }, { UINT64_MAX, 1 }, { UINT64_MAX, 2 }, { UINT64_MAX, UINT32_MAX },
-		{ UINT64_MAX - 7, 8 }, { UINT64_MAX - 7, 9 }, { INT64_MAX, 1 },
-		{ (uint64_t)INT64_MAX + 1, 0 }, { (uint64_t)INT64_MAX + 1, 1 },
-		{ 0, UINT32_MAX }, { 1ull << 32, 1 }, { capacity - 1, UINT32_MAX },
-		{ UINT64_MAX - UINT32_MAX + 1, UINT32_MAX },
-	};
-	uint8_t block[4096] = { 1 };
-
-	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
-		uint64_t lba = ranges[i].lba;
-
-		expect_refused(dev, run_out(dev, cdb_lba(WRITE_16, lba, ranges[i].blocks), block,
-					    dev->lba_size),
-			       ILLEGAL_REQUEST, ASC_LBA_OUT_OF_RANGE);
-		/* INFORMATION, if any, is the first LBA out of range. */
-		expect_true(dev, !dev->sense.valid ||
-					 dev->sense.info == (lba > capacity ? lba : capacity));
-	}
+	for_ranges_beyond_the_end(dev, write_beyond);
 	/* The end of the medium is no zone boundary. */
-	expect_refused(dev, write_blocks(dev, capacity - 1, 2, 1), ILLEGAL_REQUEST,
+	expect_refused(dev, write_blocks(dev, dev->capacity - 1, 2, 1), ILLEGAL_REQUEST,
 		       ASC_LBA_OUT_OF_RANGE);
 }
 
