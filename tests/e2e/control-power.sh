@@ -6,8 +6,6 @@
 
 # shellcheck source=tests/e2e/lib.sh
 source tests/e2e/lib.sh
-# shellcheck source=tests/e2e/memzbc-lib.sh
-source tests/e2e/memzbc-lib.sh
 # shellcheck source=tests/e2e/lib-zones.sh
 source tests/e2e/lib-zones.sh
 

@@ -32,11 +32,6 @@ files_of_daemon() {
 	find "/proc/$RUNNER/fd" -mindepth 1 | wc -l
 }
 
-# memory_of_daemon: print its resident memory in KiB.
-memory_of_daemon() {
-	awk '/^VmRSS/ { print $2 }' "/proc/$RUNNER/status"
-}
-
 start_daemon
 lun_create z0 256M zone_size=4M/conv=8
 in_background zones_io "$DISK"

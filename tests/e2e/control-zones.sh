@@ -5,21 +5,12 @@
 
 # shellcheck source=tests/e2e/lib.sh
 source tests/e2e/lib.sh
-# shellcheck source=tests/e2e/memzbc-lib.sh
-source tests/e2e/memzbc-lib.sh
 # shellcheck source=tests/e2e/lib-zones.sh
 source tests/e2e/lib-zones.sh
 
 BLOCK=512
 ZONE=$((0x8000)) # blocks of 16 MiB
 FOURTH=$((4 * ZONE))
-
-# errno_of COMMAND...: print the message that the command ends with.
-errno_of() {
-	local text
-	text=$("$@" 2>&1) && fail "'$*' did not fail"
-	printf '%s' "${text##*: }" | head -n1
-}
 
 # read_zone NUMBER, write_zone NUMBER: the first 4 KiB of it, through the kernel.
 read_zone() {

@@ -11,13 +11,6 @@ lun_create e 1G zone_size=64M/conv=4/lba=4096
 udisk=${DISK#/dev/}
 scheduler "$DISK" none
 
-# errno_of COMMAND...: print the message that the command ends with.
-errno_of() {
-	local text
-	text=$("$@" 2>&1) && fail "'$*' did not fail"
-	printf '%s' "${text##*: }" | head -n1
-}
-
 read_disk() { # SKIP-BLOCKS COUNT
 	dd if="$DISK" of=/dev/null bs=4096 skip="$1" count="$2" iflag=direct status=none
 }

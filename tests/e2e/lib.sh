@@ -70,6 +70,18 @@ expect_status() {
 	((got == wanted)) || fail "exit status of '$*': wanted $wanted, got $got:"$'\n'"$OUTPUT"
 }
 
+# errno_of COMMAND...: print the message that the command ends with.
+errno_of() {
+	local text
+	text=$("$@" 2>&1) && fail "'$*' did not fail"
+	printf '%s' "${text##*: }" | head -n1
+}
+
+# json EXPRESSION: print a Python expression of the JSON value `d` in OUTPUT.
+json() {
+	/usr/bin/python3 -c "import json, sys; d = json.load(sys.stdin); print($1)" <<<"$OUTPUT"
+}
+
 # sense_of TEXT: print key/ASC/ASCQ in hex of the raw sense data in an sg tool's output at -vv. No
 # other program is started: under emulation each takes its time.
 sense_of() {
@@ -127,6 +139,11 @@ start_daemon() {
 kill_daemon() {
 	kill -s "$1" "$RUNNER"
 	wait "$RUNNER" 2>/dev/null || true
+}
+
+# memory_of_daemon: print its resident memory in KiB.
+memory_of_daemon() {
+	awk '/^VmRSS/ { print $2 }' "/proc/$RUNNER/status"
 }
 
 # lun_create NAME SIZE CFG [CONTROL...]: a LUN on a loopback target of its own, made through

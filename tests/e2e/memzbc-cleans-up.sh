@@ -14,7 +14,6 @@ has_states() {
 	(($(find /dev/shm -mindepth 2 -maxdepth 2 | wc -l) == $1))
 }
 
-# shellcheck disable=SC2119  # it takes options of tcmu-runner
 start_daemon
 for fabric in "" --iscsi; do
 	memzbc create first --size 1G ${fabric:+"$fabric"} >/dev/null

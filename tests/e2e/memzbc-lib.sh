@@ -13,11 +13,6 @@ backstores() {
 	find "$TARGET/core" -mindepth 2 -maxdepth 2 -path '*/user_*' -type d -printf '%f\n' | sort
 }
 
-# json EXPRESSION: print a Python expression of the JSON value `d` in OUTPUT.
-json() {
-	/usr/bin/python3 -c "import json, sys; d = json.load(sys.stdin); print($1)" <<<"$OUTPUT"
-}
-
 # make_lun ARG...: memzbc create ARG..., on the loopback fabric. Sets OUTPUT, DISK and SG.
 make_lun() {
 	expect_status 0 memzbc create "$@"

@@ -18,7 +18,6 @@ refused() {
 	expect_eq "target configuration after 'create $*'" "$before" "$(listing)"
 }
 
-# shellcheck disable=SC2119  # it takes options of tcmu-runner
 start_daemon
 # Bring up what a first LUN brings up for good.
 memzbc create first --size 1G --iscsi >/dev/null

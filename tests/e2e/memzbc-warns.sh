@@ -15,7 +15,6 @@ expect_warnings() {
 }
 
 note "zones of 96 MiB"
-# shellcheck disable=SC2119  # it takes options of tcmu-runner
 start_daemon
 make_lun odd --size 1G zone_size=96M conv=2
 expect_warnings 1

@@ -6,7 +6,6 @@
 # shellcheck source=tests/e2e/lib.sh
 source tests/e2e/lib.sh
 
-# shellcheck disable=SC2119  # it takes options of tcmu-runner
 start_daemon
 expect_status 0 scripts/run --here
 expect_match "first run" "Unaligned write command" "$OUTPUT"

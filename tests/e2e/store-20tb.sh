@@ -16,13 +16,9 @@ ZONES=74506            # the last one is smaller
 LAST=$((74505 * ZONE)) # its start
 FEW_KIB=$((8 << 10))
 
-# shm_used, resident: KiB in /dev/shm, and of the daemon.
+# shm_used: KiB in /dev/shm.
 shm_used() {
 	df --output=used /dev/shm | tail -n 1
-}
-
-resident() {
-	awk '/^VmRSS/ { print $2 }' "/proc/$RUNNER/status"
 }
 
 # timed_create NAME SIZE: TOOK is the time in ms until LIO has the LUN, the daemon's open included.
@@ -39,14 +35,14 @@ opens_at_once() {
 	timed_create warm-up 1073741824
 	timed_create small 1073741824
 	small=$TOOK
-	SHM=$(shm_used) RSS=$(resident)
+	SHM=$(shm_used) RSS=$(memory_of_daemon)
 	timed_create large 20000000000000
 	((TOOK < small + 5000)) || fail "opening took $TOOK ms, with a small LUN $small ms"
 }
 
 takes_little_memory() {
 	local shm rss
-	shm=$(($(shm_used) - SHM)) rss=$(($(resident) - RSS))
+	shm=$(($(shm_used) - SHM)) rss=$(($(memory_of_daemon) - RSS))
 	note "/dev/shm has $shm KiB more, the daemon $rss KiB"
 	((shm < FEW_KIB)) || fail "the LUN took $shm KiB of /dev/shm"
 	((rss < FEW_KIB)) || fail "the daemon is $rss KiB larger"

@@ -17,7 +17,6 @@ refused() {
 	expect_eq "backstores" z0 "$(backstores)"
 }
 
-# shellcheck disable=SC2119  # it takes options of tcmu-runner
 start_daemon
 
 note "made by hand"

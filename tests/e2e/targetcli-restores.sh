@@ -42,7 +42,6 @@ clean() {
 		fail "targetcli reports errors"
 }
 
-# shellcheck disable=SC2119  # it takes options of tcmu-runner
 start_daemon
 note "two LUNs on one target"
 targetcli <<-END
