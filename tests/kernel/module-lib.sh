@@ -24,8 +24,9 @@ node() {
 
 # backstore NAME SIZE: a zoned backstore, to be exported.
 backstore() {
-	backstore_create "$1" "dev_config=$HANDLER/$ZONED_CONFIG,dev_size=$(numfmt --from=iec "$2"),\
-hw_max_sectors=2048,hw_block_size=4096" || fail "LIO refused the backstore $1"
+	local control="dev_config=$HANDLER/$ZONED_CONFIG,hw_max_sectors=2048,hw_block_size=4096"
+	backstore_create "$1" "$control,dev_size=$(numfmt --from=iec "$2")" ||
+		fail "LIO refused the backstore $1"
 }
 
 # port ADDRESS OTHER: print LIO's directory of the LUN with this address on OTHER's target.
@@ -61,8 +62,8 @@ has_node() {
 	wait_until 20 test -b "/dev/$NODE"
 }
 
-# set_queue ADDRESS: what the handler wants, and few tags, so that a hole does not last long. The LUNs
-# of a host share them: more than half must be left for writes that are all to be in flight.
+# set_queue ADDRESS: what the handler wants, and few tags, so that a hole does not last long. The
+# LUNs of a host share them: more than half must be left for writes that are all to be in flight.
 set_queue() {
 	node "$1"
 	echo none >"/sys/block/$NODE/queue/scheduler"
@@ -113,15 +114,16 @@ refusals() {
 expect_refused() {
 	local before
 	before=$(refusals "$3")
-	OUTPUT=$( (echo "$HANDLER_NAME" >"$(place "$1")/dh_state") 2>&1) && fail "$1 was not refused"
+	OUTPUT=$( (echo "$HANDLER_NAME" >"$(place "$1")/dh_state") 2>&1) &&
+		fail "$1 was not refused"
 	expect_match "errno" ": $2\$" "$OUTPUT"
 	expect_eq "handler" "${4:-detached}" "$(<"$(place "$1")/dh_state")"
 	[[ ! $3 ]] || expect_eq "refusals with '$3' in the log" $((before + 1)) "$(refusals "$3")"
 	[[ ! -e $(place "$1")/$HANDLER_NAME ]] || fail "a LUN that was refused has statistics"
 }
 
-# expect_clean_log: the kernel has complained of nothing, and kmemleak, where it is, has found nothing
-# of the module's.
+# expect_clean_log: the kernel has complained of nothing, and kmemleak, where it is, has found
+# nothing of the module's.
 expect_clean_log() {
 	local leaks=/sys/kernel/debug/kmemleak
 	if [[ -e $leaks ]]; then
@@ -132,7 +134,8 @@ expect_clean_log() {
 			fail "the module leaks memory"
 		fi
 	fi
-	if dmesg | grep -E 'WARNING|BUG|INFO: (task|rcu)|Oops|KASAN: |UBSAN: |Call Trace|refcount_t'; then
+	if dmesg | grep -E 'WARNING|BUG|INFO: (task|rcu)|Oops|KASAN: |UBSAN: |Call Trace|refcount_t'
+	then
 		fail "the kernel complains"
 	fi
 }
