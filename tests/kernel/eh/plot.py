@@ -39,7 +39,8 @@ def _mark_rounds(axes: Any, history: History) -> None:
             axes.axvspan(start, end, color=SHADE, zorder=0)
         if len(starts) <= NUMBERED_MAX:
             axes.annotate(f"round {number}", (start, 1), xycoords=("data", "axes fraction"),
-                          xytext=(3, -3), textcoords="offset points", va="top", color=INK)
+                          xytext=(3, -3), textcoords="offset points", va="top", color=INK,
+                          rotation=90)
 
 
 def draw(verdict: Verdict, scenario: str, path: Path) -> None:
