@@ -30,14 +30,19 @@ timed_create() {
 	note "$1 was there after $TOOK ms"
 }
 
+# The best of three, since others use the processor too. 18,600 times the zones and bytes may take
+# a few times as long.
 opens_at_once() {
-	local small
+	local i small=1000000 large=1000000
 	timed_create warm-up 1073741824
-	timed_create small 1073741824
-	small=$TOOK
-	SHM=$(shm_used) RSS=$(memory_of_daemon)
-	timed_create large 20000000000000
-	((TOOK < small + 5000)) || fail "opening took $TOOK ms, with a small LUN $small ms"
+	for i in 1 2 3; do
+		timed_create "small$i" 1073741824
+		((small = TOOK < small ? TOOK : small))
+		SHM=$(shm_used) RSS=$(memory_of_daemon)
+		timed_create "large$i" 20000000000000
+		((large = TOOK < large ? TOOK : large))
+	done
+	((large < 5 * small)) || fail "opening took $large ms, with a small LUN $small ms"
 }
 
 takes_little_memory() {
@@ -49,8 +54,8 @@ takes_little_memory() {
 }
 
 kernel_knows_all_zones() {
-	lun_export large
-	lun_find large
+	lun_export large3
+	lun_find large3
 	expect_eq "capacity of $DISK" 20000000000000 "$(blockdev --getsize64 "$DISK")"
 	expect_eq "nr_zones" $ZONES "$(queue nr_zones)"
 	expect_match "kernel log" "74505 zones of $ZONE logical blocks \+ 1 runt zone" \
