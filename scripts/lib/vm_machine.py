@@ -260,7 +260,7 @@ def read_some(fd: int) -> bytes:
     """Read what is there; a connection that was cut has ended."""
     try:
         return os.read(fd, CHUNK)
-    except (ConnectionResetError, OSError):
+    except OSError:
         return b""
 
 
@@ -316,6 +316,9 @@ def main() -> int:
         if end.status in (FAILED, TIMED_OUT):
             machine.log.show()
         return end.status
+    except OSError as error:
+        say(f"the machine cannot be run: {error}")
+        return FAILED
     finally:
         machine.stop()
         if saved:

@@ -29,6 +29,7 @@ refuse --cpus --cpus many -- true
 refuse --memory --memory 4X -- true
 refuse "not a number of seconds" --timeout 0 -- true
 refuse "no such directory" --share "$WORK/nowhere" -- true
+refuse "cannot be written" --log "$WORK/nowhere/console" -- true
 refuse "needs a value" --kernel
 refuse "comes after --" true
 refuse Usage
