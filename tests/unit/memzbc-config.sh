@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
-# memzbc-config, as scripts use it: output and exit status.
+# memzbc-config.sh PROGRAM README: memzbc-config as scripts use it, its output and exit status; and
+# that the README describes the same keys.
 set -euo pipefail
 
 program=$1
+readme=$2
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
@@ -81,5 +83,16 @@ row() { # row CELL...: the table has this row
 row max_open 'Sequential zones that can be open at once; 0 is no limit' '0 to 2147483647 zones' \
 	128 'at creation'
 row hold_time 'Time after which a kept write fails' '1us to 20s' 2s 'at any time'
+# The README has them in another order, and two tables.
+/usr/bin/python3 - "$out/out" "$readme" <<'EOF'
+import sys
+
+with open(sys.argv[1], encoding="ascii") as table, open(sys.argv[2], encoding="utf-8") as readme:
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in list(table)[2:]]
+    documented = [line.rstrip("\n") for line in readme if line.startswith("| `")]
+for name, text, accepted, default, _ in rows:
+    row = f"| `{name}` | {accepted} | {default} | {text} |"
+    assert row in documented, f"not in the README: {row}"
+EOF
 # Every line has as many cells as the head.
 awk -F'|' 'NF != 7 { print; bad = 1 } END { exit bad }' "$out/out"
