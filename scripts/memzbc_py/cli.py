@@ -289,6 +289,9 @@ def main() -> int:
     except BrokenPipeError:  # 'memzbc zones z0 | head'
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        say(str(error))
+        return EXIT_ERROR
     except KeyboardInterrupt:
         say("interrupted")
         return EXIT_INTERRUPTED

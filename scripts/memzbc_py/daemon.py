@@ -27,7 +27,10 @@ POLL_S = 0.1
 
 def _run(*command: str) -> None:
     """Runs a command; raises MemzbcError with what it printed."""
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    try:
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+    except OSError as error:
+        raise MemzbcError(f"'{' '.join(command)}' cannot be run: {error.strerror}") from None
     if done.returncode:
         raise MemzbcError(f"'{' '.join(command)}' failed: {(done.stderr or done.stdout).strip()}")
 
@@ -52,7 +55,7 @@ def load_modules(fabric_module: str) -> None:
         return
     try:
         _run("modprobe", "-a", *missing)
-    except (MemzbcError, FileNotFoundError) as error:
+    except MemzbcError as error:
         raise MemzbcError(
             f"{error}\nThis kernel ({os.uname().release}) lacks LIO's modules: use a kernel with"
             " CONFIG_TCM_USER2, or a virtual machine (scripts/vm of the source)"
@@ -185,7 +188,10 @@ def ensure_running(may_restart: bool) -> None:
 def check_config(config: str) -> None:
     """Has the handler in the running tcmu-runner judge a config string. Raises MemzbcError with its
     reason."""
-    handler = dbus.SystemBus().get_object(BUS_NAME, f"{SERVICE}/{SUBTYPE}")
-    good, reason = handler.CheckConfig(f"{SUBTYPE}/{config}", dbus_interface=BUS_NAME)
+    try:
+        handler = dbus.SystemBus().get_object(BUS_NAME, f"{SERVICE}/{SUBTYPE}")
+        good, reason = handler.CheckConfig(f"{SUBTYPE}/{config}", dbus_interface=BUS_NAME)
+    except dbus.DBusException as error:
+        raise MemzbcError(f"tcmu-runner does not answer: {error}") from None
     if not good:
         raise MemzbcError(str(reason))

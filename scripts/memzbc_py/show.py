@@ -37,7 +37,10 @@ def table(rows: list[list[str]]) -> str:
 def own_addresses(version: int) -> list[str]:
     """This machine's addresses that others can reach, of IPv4 or IPv6."""
     command = ["ip", "-json", f"-{version}", "address", "show", "scope", "global"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    try:
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+    except OSError:  # No iproute2: what is known is that it listens.
+        return []
     links = json.loads(done.stdout or "[]")
     return [address["local"] for link in links for address in link.get("addr_info", [])]
 

@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 """The parts of memzbc that need no kernel: text to values, warnings, REPORT ZONES data, usage."""
+import errno
+import io
 import json
 import os
 import re
@@ -9,12 +11,14 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from contextlib import redirect_stderr
 from pathlib import Path
+from unittest import mock
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 
-from memzbc_py import keys, scsi, units  # noqa: E402
+from memzbc_py import cli, keys, scsi, show, units  # noqa: E402
 
 BUILD = Path(os.environ.get("MEMZBC_BUILD", SCRIPTS.parent / "build"))
 
@@ -101,6 +105,16 @@ class Portals(unittest.TestCase):
         ):
             with self.subTest(text), self.assertRaisesRegex(ValueError, "ADDRESS"):
                 units.parse_portal(text)
+
+
+class Logins(unittest.TestCase):
+    """login_commands"""
+
+    def test_all_addresses_where_they_cannot_be_told(self) -> None:
+        with mock.patch("subprocess.run", side_effect=FileNotFoundError):
+            lines = show.login_commands("iqn.x", units.parse_portal("0.0.0.0:99"))
+        self.assertEqual(len(lines), 1)
+        self.assertIn(" -p 127.0.0.1:99 --login", lines[0])
 
 
 class Settings(unittest.TestCase):
@@ -285,6 +299,14 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(json.loads(self.memzbc("help", "--json", "model").stdout), table[0])
         self.assertIn("256M", self.memzbc("help", "zone_size").stdout)
         self.assertEqual(self.memzbc("help", "color").returncode, 1)
+
+    def test_system_errors_are_told(self) -> None:
+        error = OSError(errno.EACCES, "Permission denied", "/dev/sg0")
+        words = mock.patch.object(sys, "argv", ["memzbc", "help"])
+        with words, mock.patch.object(keys, "load_keys", side_effect=error):
+            with redirect_stderr(io.StringIO()) as told:
+                self.assertEqual(cli.main(), 1)
+        self.assertEqual(told.getvalue(), "memzbc: [Errno 13] Permission denied: '/dev/sg0'\n")
 
     def test_without_memzbc_config(self) -> None:
         with tempfile.TemporaryDirectory() as nothing:
