@@ -268,10 +268,26 @@ static void clients_lose_a_lun_that_goes(void **state)
 	serve_end(other);
 }
 
+static pthread_barrier_t removing;
+
 static void *remove_lun(void *arg)
 {
+	pthread_barrier_wait(&removing);
 	serve_stop(arg);
 	return NULL;
+}
+
+/* Returns a thread that is removing the LUN: on a busy machine it may be long until one runs. */
+static pthread_t start_removal(struct served *served)
+{
+	pthread_t remover;
+
+	assert_int_equal(pthread_barrier_init(&removing, NULL, 2), 0);
+	assert_int_equal(pthread_create(&remover, NULL, remove_lun, served), 0);
+	pthread_barrier_wait(&removing);
+	pthread_barrier_destroy(&removing);
+	usleep(50000);
+	return remover;
 }
 
 /* One request waits for the LUN's lock, and other LUNs come and go meanwhile. */
@@ -287,8 +303,7 @@ static void lun_goes_when_its_request_is_through(void **state)
 	usleep(50000);
 	other = serve("z1", "user_1/z1");
 	serve_end(other);
-	assert_int_equal(pthread_create(&remover, NULL, remove_lun, served), 0);
-	usleep(50000);
+	remover = start_removal(served);
 	assert_non_null(served->lun);
 	pthread_mutex_unlock(&served->lock);
 	pthread_join(remover, NULL);
@@ -307,8 +322,7 @@ static void long_request_ends_with_its_lun(void **state)
 	pthread_mutex_lock(&served->lock);
 	peer_send(fd, "zone 2-11 readonly\n", 19);
 	usleep(50000);
-	assert_int_equal(pthread_create(&remover, NULL, remove_lun, served), 0);
-	usleep(50000);
+	remover = start_removal(served);
 	pthread_mutex_unlock(&served->lock);
 	pthread_join(remover, NULL);
 	expect_zone(served->rig->dev, rig_zone(served->rig, 9), ZONE_EMPTY,
