@@ -141,6 +141,18 @@ kill_daemon() {
 	wait "$RUNNER" 2>/dev/null || true
 }
 
+# end_program SIGNAL NAME: end the one process of this name, however it was started, and wait until
+# it is gone.
+end_program() {
+	kill -s "$1" "$(pidof "$2")"
+	wait_until 20 not_there "$2"
+}
+
+# not_there NAME: no process has this name.
+not_there() {
+	! pidof "$1"
+}
+
 # memory_of_daemon: print its resident memory in KiB.
 memory_of_daemon() {
 	awk '/^VmRSS/ { print $2 }' "/proc/$RUNNER/status"

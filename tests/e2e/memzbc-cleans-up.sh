@@ -61,8 +61,7 @@ wait_until 20 has_states 0
 
 note "the daemon is dead and cannot be started: the LUN goes all the same"
 expect_status 0 memzbc create z0 --size 1G
-kill -s KILL "$(pidof tcmu-runner)"
-wait_until 10 bash -c '! pidof tcmu-runner'
+end_program KILL tcmu-runner
 mount --bind /bin/false /usr/bin/tcmu-runner
 expect_status 0 memzbc delete z0
 expect_match "note" "Deleting without tcmu-runner" "$OUTPUT"

@@ -9,12 +9,6 @@ source tests/e2e/lib.sh
 # shellcheck source=tests/e2e/memzbc-lib.sh
 source tests/e2e/memzbc-lib.sh
 
-# stop_daemon: end whichever daemon runs.
-stop_daemon() {
-	kill "$(pidof tcmu-runner)"
-	wait_until 20 bash -c '! pidof tcmu-runner'
-}
-
 # start_lacking [HANDLER]: start a daemon that has that handler only, or none.
 start_lacking() {
 	mkdir -p /run/few
@@ -32,7 +26,7 @@ expect_eq "backstores" $'a\nb' "$(backstores)"
 expect_eq "daemons" 1 "$(pidof tcmu-runner | wc -w)"
 memzbc delete a
 memzbc delete b
-stop_daemon
+end_program TERM tcmu-runner
 
 note "a daemon without the handler that serves nobody"
 start_lacking
@@ -50,7 +44,7 @@ expect_eq "zones of 256 MiB in 20 TiB" 81920 "$(json 'len(d["zones"])')"
 expect_eq "the last one" "81919 $((81919 * (256 << 11)))" \
 	"$(json 'd["zones"][-1]["zone"], d["zones"][-1]["start"]' | tr -d '(,)')"
 memzbc delete big
-stop_daemon
+end_program TERM tcmu-runner
 
 note "a daemon without the handler that serves another LUN"
 start_lacking handler_file_zbc.so

@@ -17,8 +17,7 @@ refused_while_used() {
 }
 
 note "nothing runs and no module is loaded: create does all of it"
-kill "$(pidof dbus-daemon)"
-wait_until 10 bash -c '! pidof dbus-daemon'
+end_program TERM dbus-daemon
 [[ ! -d /sys/module/target_core_user && ! -d /sys/module/tcm_loop ]] || fail "modules are loaded"
 expect_status 0 memzbc list
 expect_match "list without LIO" "no LUN" "$OUTPUT"
