@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# checkpatch.pl of the package linux-source-6.1 has nothing to say about the module.
+# checkpatch.pl of the package linux-source-6.1 has nothing to say about the module and the patches.
 
 set -euo pipefail
 
@@ -20,6 +20,14 @@ mkdir "$work/include" # where it looks for names
 # Names such as Scsi_Host are known as the kernel's in its tree only.
 # It leaves notes where it runs.
 module=$PWD/tests/kernel/module
+patches=$PWD/tests/kernel/patches
 cd "$work"
 perl checkpatch.pl --root . --no-tree --strict --quiet --ignore CAMELCASE -f \
 	"$module"/*.[ch] "$module"/Makefile "$module"/Kbuild
+# MAINTAINERS has the directory of the new file.
+perl checkpatch.pl --root . --no-tree --strict --quiet --ignore CAMELCASE,FILE_PATH_CHANGES \
+	"$patches"/*.patch
+# Notes that it leaves where patches are made are easily added to one.
+if grep -H 'checkpatch-camelcase' "$patches"/*.patch; then
+	exit 1
+fi

@@ -7,7 +7,7 @@
 set -euo pipefail
 
 SUITE=scsi_error
-CASES=18
+CASES=19
 
 kernel=$(scripts/kernel-build --directory patched)
 log=$(scripts/vm --timeout 200 --append kunit.enable=1 --kernel "$kernel/vmlinuz" \
