@@ -39,20 +39,15 @@ lun_delete big
 wait_until 20 states_are 1
 
 # Not exported: the kernel would wait for an answer to SYNCHRONIZE CACHE.
-note "what is deleted while the daemon is down is freed when it comes back"
+note "what is deleted while the daemon is down is freed when it comes back, and no stranger"
 backstore_create down "dev_config=$HANDLER/zone_size=16M,dev_size=$((256 << 20))"
 states_are 2 || fail "$(states) states of two LUNs"
-kill_daemon KILL
-rmdir "$TARGET/core/user_0/down"
-states_are 2 || fail "$(states) states: who freed one without a daemon?"
-start_daemon
-wait_until 20 states_are 1
-cmp /dev/shm/data <(dd if="$kept" bs=64k count=16 iflag=direct status=none)
-
-note "strangers in the directory stay"
 mkdir "$STATES/mine"
 kill_daemon KILL
+rmdir "$TARGET/core/user_0/down"
+states_are 3 || fail "$(states) directories: who freed one without a daemon?"
 start_daemon
-sleep 2
+wait_until 20 states_are 2
 [[ -d $STATES/mine ]] || fail "$STATES/mine was removed"
+cmp /dev/shm/data <(dd if="$kept" bs=64k count=16 iflag=direct status=none)
 kernel_is_well
