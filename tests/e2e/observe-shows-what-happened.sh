@@ -63,8 +63,7 @@ expect_eq "PNGs" "89504e47 89504e47" "$(head -qc4 trace.png zones.png | od -An -
 
 note "the trace goes on where it was when the daemon is killed"
 before=$(memzbc trace z0 --csv --last 1 | tail -n1 | cut -d, -f1)
-kill -KILL "$(pidof tcmu-runner)"
-wait_until 10 bash -c '! pidof tcmu-runner'
+end_program KILL tcmu-runner
 expect_eq "outcomes without the daemon" "good unaligned write good good" "$(traced outcome)"
 tcmu-runner >/dev/null 2>&1 &
 wait_until 60 daemon_owns_name
