@@ -54,13 +54,32 @@ expect_eq "reorder" 16 "$(value z0 reorder)"
 expect_status 1 memzbc get nowhere
 expect_match "reason" "no LUN 'nowhere' \(there is: z0, z1\)" "$OUTPUT"
 
-note "statistics, from zero"
+# log_pages: what the log pages have counted, the words before it and the number.
+log_pages() {
+	sg_logs --page=0x14,1 "$SG" | grep -oE 'Write rule violations: [0-9]+'
+	sg_logs --page=2 "$SG" | grep -oE 'Total uncorrected errors *= *[0-9]+'
+}
+
+note "statistics, from zero, and the log pages with them"
 sg_turs -n 5 "$SG"
+cdb16 8a $((0x10008)) 8 # zone 2 is empty and starts at 10000h
+expect_sense 5/21/04 sg_raw -s 4096 -i /dev/zero "$SG" "${CDB[@]}"
+memzbc set z1 error=medium@write@n1 >/dev/null
+cdb16 8a 0 8
+expect_sense 3/0c/00 sg_raw -s 4096 -i /dev/zero "$SG" "${CDB[@]}"
+memzbc set z1 error=off >/dev/null
 expect_status 0 memzbc stats z1 --json
 expect_match "commands of class other" '^[1-9]' "$(json 'd["classes"]["other"]["commands"]')"
+expect_match "log pages" "violations: 1"$'\n'"Total uncorrected errors *= *1" "$(log_pages)"
 expect_status 0 memzbc reset-stats z1
 expect_status 0 memzbc stats z1 --json
-expect_eq "commands of class other" 0 "$(json 'd["classes"]["other"]["commands"]')"
+expect_eq "commands" 0 "$(json 'sum(c["commands"] for c in d["classes"].values())')"
+expect_eq "unaligned writes" 0 "$(json 'd["writes"]["unaligned"]')"
+expect_match "log pages" "violations: 0"$'\n'"Total uncorrected errors *= *0" "$(log_pages)"
+
+note "statistics, again and again"
+expect_status 0 timeout --preserve-status -s INT 8 memzbc stats z1 --watch
+(($(grep -c "^z1: counted for" <<<"$OUTPUT") >= 2)) || fail "shown once: $OUTPUT"
 
 note "dev_config replaces what may change, all or nothing"
 dev_config z0 memzbc/zone_size=16M/conv=2/hold=3
