@@ -17,6 +17,11 @@
 #define SURE 1000000	/* a probability of 1 */
 /* After LIO (30 s) and the initiators (30 s for disks) have given up. */
 #define DROP_TIME (60 * NS_PER_S)
+/*
+ * A daemon that stops waits for every answer, even one that LIO has given up, and systemd kills it
+ * after 90 s.
+ */
+#define DROP_TIME_MAX (80 * NS_PER_S)
 #define TIME_MAX (86400 * NS_PER_S)
 #define SERVICE_ACTION_MAX 0x1f
 
@@ -246,6 +251,8 @@ static const char *settle(struct memzbc_error_rule *rule, const struct kind *kin
 		rule->classes = rule->opcode >= 0 ? MEMZBC_CLASSES_ALL : kind->classes;
 	if (rule->kind == MEMZBC_ERROR_DROP && !rule->time)
 		rule->time = DROP_TIME;
+	if (rule->kind == MEMZBC_ERROR_DROP && rule->time > DROP_TIME_MAX)
+		return "an answer so late; accepted with drop: t1ns to t80s";
 	return NULL;
 }
 

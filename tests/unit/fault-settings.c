@@ -141,7 +141,9 @@ static void random_rule(struct memzbc_error_rule *rule, uint64_t capacity)
 		rule->probability = (uint32_t)random_in(1, 1000000);
 	if (random_u64() % 2)
 		rule->count = random_in(1, UINT64_MAX - 1);
-	if (random_u64() % 2 || rule->kind == MEMZBC_ERROR_DROP)
+	if (rule->kind == MEMZBC_ERROR_DROP)
+		rule->time = random_time(1, 80 * NS_PER_S);
+	else if (random_u64() % 2)
 		rule->time = random_time(1, 86400 * NS_PER_S);
 }
 

@@ -122,6 +122,8 @@ static void refused_rules(void **state)
 		  "error=drop@t0: 't0': out of range; accepted: t1ns to t86400s" },
 		{ "error=drop@t5", "error=drop@t5: 't5': no unit, one of ns, us, ms, s; "
 				   "accepted: t1ns to t86400s" },
+		{ "error=drop@t80001ms@read",
+		  "error=drop@t80001ms@read: an answer so late; accepted with drop: t1ns to t80s" },
 		{ "error=drop@t86401s",
 		  "error=drop@t86401s: 't86401s': out of range; accepted: t1ns to t86400s" },
 		{ "error=busy+busy+busy+busy+busy+busy+busy+busy+busy+busy+busy+busy+busy+busy+"
@@ -206,7 +208,8 @@ static const struct {
 	{ "drop@t1ns", { DROP(1), ON(MEDIUM), SURE, EVER }, NULL },
 	{ "drop@t60s", { LONG_DROP, ON(MEDIUM), SURE, EVER }, "drop" },
 	{ "busy@t60s", { BUSY, ON(MEDIUM), SURE, EVER, .time = 60 * NS_PER_S }, NULL },
-	{ "drop@t86400s", { DROP(86400 * NS_PER_S), ON(MEDIUM), SURE, EVER }, NULL },
+	{ "drop@t80s", { DROP(80 * NS_PER_S), ON(MEDIUM), SURE, EVER }, NULL },
+	{ "busy@t86400s", { BUSY, ON(MEDIUM), SURE, EVER, .time = 86400 * NS_PER_S }, NULL },
 	{ "partial8@t5ms@n3@p50%@lba8-9@write",
 	  { PARTIAL(8), ON(WRITES), LBAS(8, 9), .probability = 500000, .count = 3,
 	    .time = 5 * NS_PER_MS },
