@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 #
-# delay: commands overlap. Depth 16 at 5 ms would make 3,200 commands a second, depth 64 12,800, on a
-# machine that takes no time itself. An emulated one does, and stays 19 to 22 % below the former when
-# idle; so what it takes at depth 1 without a delay is counted in, and 15 % asserted of that. Each
-# command takes its time.
+# delay: commands overlap. Depth 16 at 5 ms would make 3,200 commands a second, depth 64 12,800, on
+# a machine that takes no time itself. An emulated one does, and stays 19 to 22 % below the former
+# when idle; so what it takes at depth 1 without a delay is counted in, and 15 % asserted of that.
+# Each command takes its time.
 source tests/e2e/lib.sh
 source tests/e2e/faults-lib.sh
 
