@@ -97,6 +97,12 @@ void observe_answered(struct memzbc_device *dev, struct request *rq)
 		trace_completed(dev, rq, now);
 }
 
+void observe_zones_moved(struct memzbc_device *dev, uint32_t slot)
+{
+	if (dev->stats)
+		stats_zones_moved(dev, slot);
+}
+
 int observe_set(struct memzbc_device *dev, const struct memzbc_faults *faults)
 {
 	bool other_trace = trace_count(dev->trace) != faults->trace;

@@ -58,23 +58,31 @@ static void count_order(struct memzbc_device *dev, const struct request *rq)
 	*next = rq->info.x.lba + rq->info.x.blocks;
 }
 
-/* After a reset the next write is expected at the write pointer. */
-static void forget_order(struct memzbc_device *dev, const struct request *rq)
+/* The next write of @count slots from @first on is expected at the write pointer. */
+static void forget_order(struct memzbc_device *dev, uint32_t first, uint32_t count)
 {
-	const struct geometry *geo = &dev->lun->geo;
-	uint32_t first = rq->zone.slot, count = get_be16(rq->cmd.cdb + ZBC_OUT_COUNT_BYTE);
+	uint64_t *next = dev->stats->next_write;
+	uint32_t slots = dev->lun->geo.slots;
 
-	if (!rq->info.has_range) {
-		first = 0;
-		count = geo->slots;
-	} else if (first == NO_SLOT) {
-		return;
-	}
-	if (count == 0)
-		count = 1;
-	if (count > geo->slots - first)
-		count = geo->slots - first;
-	memset(&dev->stats->next_write[first], 0, count * sizeof(*dev->stats->next_write));
+	memset(&next[first], 0, (count < slots - first ? count : slots - first) * sizeof(*next));
+}
+
+static void forget_reset(struct memzbc_device *dev, const struct request *rq)
+{
+	uint32_t count = get_be16(rq->cmd.cdb + ZBC_OUT_COUNT_BYTE);
+
+	if (!rq->info.has_range)
+		forget_order(dev, 0, UINT32_MAX);
+	else if (rq->zone.slot != NO_SLOT)
+		forget_order(dev, rq->zone.slot, count ? count : 1);
+}
+
+void stats_zones_moved(struct memzbc_device *dev, uint32_t slot)
+{
+	if (slot == NO_SLOT)
+		forget_order(dev, 0, UINT32_MAX);
+	else
+		forget_order(dev, slot, 1);
 }
 
 void stats_arrived(struct memzbc_device *dev, const struct request *rq)
@@ -93,7 +101,7 @@ void stats_arrived(struct memzbc_device *dev, const struct request *rq)
 	    rq->zone.type == ZONE_TYPE_SWR && rq->info.x.blocks > 0)
 		count_order(dev, rq);
 	if (command->execute == zbc_reset_write_pointer)
-		forget_order(dev, rq);
+		forget_reset(dev, rq);
 }
 
 static void count_sense(struct stats *stats, uint8_t key, uint16_t asc)

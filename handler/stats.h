@@ -64,7 +64,8 @@ struct stats {
 	uint64_t latency_sum;
 	/*
 	 * By slot: where the write that arrived last ends, which is where the next one is to start;
-	 * 0: at the write pointer. Not reset.
+	 * 0: at the write pointer, which has moved by other means. Kept by
+	 * memzbc_device_stats_reset().
 	 */
 	uint64_t *next_write;
 };
@@ -75,6 +76,8 @@ void stats_free(struct stats *stats);
 
 /* To be called only while dev->stats is there. */
 void stats_arrived(struct memzbc_device *dev, const struct request *rq);
+/* Write pointers have moved without a command, in @slot or, if NO_SLOT, anywhere. */
+void stats_zones_moved(struct memzbc_device *dev, uint32_t slot);
 void stats_completed(struct memzbc_device *dev, const struct request *rq, uint64_t now);
 
 /* What memzbc_device_stats() returns. */

@@ -186,6 +186,7 @@ static void arm(struct memzbc_device *dev)
 
 void device_zones_moved(struct memzbc_device *dev, uint32_t slot)
 {
+	observe_zones_moved(dev, slot);
 	hold_wake(dev, slot, false);
 	run_ready(dev);
 	arm(dev);

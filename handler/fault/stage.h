@@ -157,6 +157,8 @@ void observe_released(struct memzbc_device *dev, struct request *rq, enum memzbc
 void observe_executing(struct memzbc_device *dev, struct request *rq,
 		       const struct memzbc_error_rule *rule);
 void observe_answered(struct memzbc_device *dev, struct request *rq);
+/* As device_zones_moved(). */
+void observe_zones_moved(struct memzbc_device *dev, uint32_t slot);
 /* Turns statistics and trace on or off as @faults say. Returns 0, or -errno and changes nothing. */
 int observe_set(struct memzbc_device *dev, const struct memzbc_faults *faults);
 void observe_end(struct memzbc_device *dev);

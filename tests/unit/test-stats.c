@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 /* What a device counts: sequences of commands with known counts, and the JSON that tells them. */
 #include <memzbc/observe.h>
+#include <memzbc/operate.h>
 
 #include <stdio.h>
 
@@ -138,6 +139,31 @@ static void out_of_order(void **state)
 	write_steps(rig, 0, 1, 5);
 	rig_set(rig, &counting);
 	write_steps(rig, 0, 5, 6);
+	expect_json(rig, "\"writes\":{\"unaligned\":0,\"out_of_order\":0,\"resent\":0}");
+	rig_close(rig);
+}
+
+/* So does a write pointer that moves by itself. */
+static void order_after_moves(void **state)
+{
+	const struct memzbc_faults cached = { .stats = true, .cache = 1 << 20 };
+	struct rig *rig = rig_open(&rig_geo, &counting);
+	char reason[MEMZBC_REASON_SIZE];
+
+	(void)state;
+	write_steps(rig, 0, 0, 4);
+	assert_int_equal(memzbc_device_set_zone(rig->device, 2, MEMZBC_ZONE_EMPTY,
+						MEMZBC_POINTER_KEPT, reason), 0);
+	write_steps(rig, 0, 0, 2);
+	assert_int_equal(memzbc_device_set_zone(rig->device, 2, MEMZBC_ZONE_POINTER, 8 * STEP,
+						reason), 0);
+	write_steps(rig, 0, 8, 9);
+	rig_set(rig, &cached);
+	write_steps(rig, 0, 9, 12);
+	write_steps(rig, 1, 0, 2);
+	assert_int_equal(memzbc_device_power_loss(rig->device, UINT64_MAX).writes, 5);
+	write_steps(rig, 0, 9, 10);
+	write_steps(rig, 1, 0, 1);
 	expect_json(rig, "\"writes\":{\"unaligned\":0,\"out_of_order\":0,\"resent\":0}");
 	rig_close(rig);
 }
@@ -529,6 +555,7 @@ int main(void)
 		cmocka_unit_test(sequential_ratio),
 		cmocka_unit_test(sequence_over_a_reset),
 		cmocka_unit_test(out_of_order),
+		cmocka_unit_test(order_after_moves),
 		cmocka_unit_test(commands_and_bytes),
 		cmocka_unit_test(senses),
 		cmocka_unit_test(injected),
