@@ -161,7 +161,8 @@ static uint8_t check_reserved(struct memzbc_lun *lun, struct memzbc_cmd *cmd,
 	return SAM_STAT_GOOD;
 }
 
-uint8_t memzbc_lun_execute(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
+/* Executes the command, or, if @check, only checks it. */
+static uint8_t dispatch(struct memzbc_lun *lun, struct memzbc_cmd *cmd, bool check)
 {
 	bool known;
 	const struct command *c = find_command(cmd->cdb, &known);
@@ -180,5 +181,15 @@ uint8_t memzbc_lun_execute(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 		return sense_set(lun, cmd, NOT_READY, ASC_INITIALIZING_CMD_REQUIRED);
 	if (c->flags & COMMAND_WRITES && mode_write_protected(lun))
 		return sense_set(lun, cmd, DATA_PROTECT, ASC_SOFTWARE_WRITE_PROTECTED);
-	return c->execute(lun, cmd);
+	return check ? sbc_check(lun, cmd, c) : c->execute(lun, cmd);
+}
+
+uint8_t command_check(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
+{
+	return dispatch(lun, cmd, true);
+}
+
+uint8_t memzbc_lun_execute(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
+{
+	return dispatch(lun, cmd, false);
 }

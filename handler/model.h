@@ -97,6 +97,11 @@ struct command_info {
 };
 
 struct command_info command_info(const uint8_t *cdb);
+/*
+ * What a READ, VERIFY, WRITE or WRITE SAME would be told before it has any effect: GOOD if nothing
+ * but memory or the medium can make it fail. Other commands may still be refused.
+ */
+uint8_t command_check(struct memzbc_lun *lun, struct memzbc_cmd *cmd);
 /* Length of the CDB; 0 for a command that is not supported. */
 uint8_t command_cdb_len(const uint8_t *cdb);
 
@@ -115,6 +120,8 @@ command_fn spc_log_sense, spc_report_opcodes, spc_report_tmfs;
 /* sbc.c */
 command_fn sbc_read_capacity10, sbc_read_capacity16, sbc_start_stop_unit;
 command_fn sbc_read, sbc_write, sbc_verify, sbc_write_same, sbc_synchronize_cache;
+/* For command_check(): what the function behind @c checks by itself. */
+uint8_t sbc_check(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const struct command *c);
 /* zbc.c */
 command_fn zbc_report_zones, zbc_close_zone, zbc_finish_zone, zbc_open_zone;
 command_fn zbc_reset_write_pointer;

@@ -108,18 +108,27 @@ static int read_blocks(struct memzbc_lun *lun, const struct memzbc_cmd *cmd, uin
 	return 0;
 }
 
+/* @size: bytes of the buffer */
+static inline uint8_t check_read(struct memzbc_lun *lun, struct memzbc_cmd *cmd,
+				 const struct cdb_range *r, uint64_t size)
+{
+	uint8_t status = check_transfer(lun, cmd, r);
+
+	if (status == SAM_STAT_GOOD)
+		status = zone_check_read(lun, cmd, &r->x);
+	if (status == SAM_STAT_GOOD && size < to_bytes(lun, r->x.blocks))
+		return short_buffer(lun, cmd);
+	return status;
+}
+
 uint8_t sbc_read(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 {
 	struct cdb_range r = cdb_range(cmd->cdb);
 	uint64_t len = to_bytes(lun, r.x.blocks), size = iov_bytes(cmd);
-	uint8_t status = check_transfer(lun, cmd, &r);
+	uint8_t status = check_read(lun, cmd, &r, size);
 
-	if (status == SAM_STAT_GOOD)
-		status = zone_check_read(lun, cmd, &r.x);
 	if (status != SAM_STAT_GOOD)
 		return status;
-	if (size < len)
-		return short_buffer(lun, cmd);
 	if (read_blocks(lun, cmd, 0, r.x.lba, r.x.blocks))
 		return read_failed(lun, cmd, r.x.lba);
 	iov_zero(cmd, len, size - len);
@@ -144,20 +153,28 @@ static void finish_write(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const s
 		zone_written(lun, &z, x->blocks);
 }
 
+static inline uint8_t check_write(struct memzbc_lun *lun, struct memzbc_cmd *cmd,
+				  const struct cdb_range *r, bool *again)
+{
+	uint8_t status = check_transfer(lun, cmd, r);
+
+	if (status == SAM_STAT_GOOD)
+		status = zone_check_write(lun, cmd, &r->x, WRITE_16, again);
+	if (status == SAM_STAT_GOOD && iov_bytes(cmd) < to_bytes(lun, r->x.blocks))
+		return short_buffer(lun, cmd);
+	return status;
+}
+
 uint8_t sbc_write(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 {
 	struct cdb_range r = cdb_range(cmd->cdb);
 	uint64_t pos = to_bytes(lun, r.x.lba), len = to_bytes(lun, r.x.blocks);
-	uint8_t status = check_transfer(lun, cmd, &r);
-	bool again;
+	bool again = false;
+	uint8_t status = check_write(lun, cmd, &r, &again);
 	int err;
 
-	if (status == SAM_STAT_GOOD)
-		status = zone_check_write(lun, cmd, &r.x, WRITE_16, &again);
 	if (status != SAM_STAT_GOOD)
 		return status;
-	if (iov_bytes(cmd) < len)
-		return short_buffer(lun, cmd);
 	err = store_reserve(&lun->store, pos, len);
 	if (!err)
 		err = store_write(&lun->store, pos, cmd, 0, len);
@@ -198,28 +215,34 @@ static int store_pattern(struct memzbc_lun *lun, const uint8_t *block, uint64_t 
 	return err;
 }
 
+static uint8_t check_write_same(struct memzbc_lun *lun, struct memzbc_cmd *cmd,
+				const struct cdb_range *r, bool *again)
+{
+	uint8_t status;
+
+	if (r->x.blocks == 0 || to_bytes(lun, r->x.blocks) > WRITE_SAME_MAX_BYTES)
+		return sense_invalid_cdb(lun, cmd, r->blocks_byte, NO_BIT);
+	status = zone_check_range(lun, cmd, &r->x);
+	if (status == SAM_STAT_GOOD)
+		status = zone_check_write(lun, cmd, &r->x, WRITE_SAME_16, again);
+	if (status == SAM_STAT_GOOD && !(cmd->cdb[1] & NDOB) && iov_bytes(cmd) < to_bytes(lun, 1))
+		return short_buffer(lun, cmd);
+	return status;
+}
+
 uint8_t sbc_write_same(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 {
 	struct cdb_range r = cdb_range(cmd->cdb);
 	uint64_t pos = to_bytes(lun, r.x.lba), len = to_bytes(lun, r.x.blocks);
-	bool ndob = cmd->cdb[1] & NDOB;
 	uint8_t block[MEMZBC_LBA_SIZE_MAX] = { 0 };
-	uint8_t status;
-	bool again;
+	bool again = false;
+	uint8_t status = check_write_same(lun, cmd, &r, &again);
 	int err;
 
-	if (r.x.blocks == 0 || len > WRITE_SAME_MAX_BYTES)
-		return sense_invalid_cdb(lun, cmd, r.blocks_byte, NO_BIT);
-	status = zone_check_range(lun, cmd, &r.x);
-	if (status == SAM_STAT_GOOD)
-		status = zone_check_write(lun, cmd, &r.x, WRITE_SAME_16, &again);
 	if (status != SAM_STAT_GOOD)
 		return status;
-	if (!ndob) {
-		if (iov_bytes(cmd) < lun->cfg.lba_size)
-			return short_buffer(lun, cmd);
+	if (!(cmd->cdb[1] & NDOB))
 		iov_copy_out(cmd, 0, block, lun->cfg.lba_size);
-	}
 	if (all_zero(block, lun->cfg.lba_size))
 		err = store_discard(&lun->store, pos, len);
 	else
@@ -259,36 +282,63 @@ static int compare(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const struct 
 	return 0;
 }
 
-uint8_t sbc_verify(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
+static uint8_t bytchk_of(const struct memzbc_cmd *cmd)
 {
-	struct cdb_range r = cdb_range(cmd->cdb);
-	uint8_t bytchk = cmd->cdb[1] >> BYTCHK_SHIFT & BYTCHK_MASK;
-	bool one_block = bytchk != BYTCHK_ALL;
-	uint64_t need = to_bytes(lun, one_block && r.x.blocks ? 1 : r.x.blocks);
-	uint64_t differs = 0;
-	uint8_t status;
-	int result = 0;
+	return cmd->cdb[1] >> BYTCHK_SHIFT & BYTCHK_MASK;
+}
+
+static uint8_t check_verify(struct memzbc_lun *lun, struct memzbc_cmd *cmd,
+			    const struct cdb_range *r)
+{
+	uint8_t bytchk = bytchk_of(cmd), status;
+	uint64_t sent = bytchk == BYTCHK_ALL ? r->x.blocks : r->x.blocks > 0;
 
 	if (bytchk == BYTCHK_RESERVED)
 		return sense_invalid_cdb(lun, cmd, 1, 2);
 	if (bytchk == BYTCHK_NONE)
-		status = zone_check_range(lun, cmd, &r.x);
+		status = zone_check_range(lun, cmd, &r->x);
 	else
-		status = check_transfer(lun, cmd, &r);
+		status = check_transfer(lun, cmd, r);
 	if (status == SAM_STAT_GOOD)
-		status = zone_check_read(lun, cmd, &r.x);
+		status = zone_check_read(lun, cmd, &r->x);
+	if (status == SAM_STAT_GOOD && bytchk != BYTCHK_NONE &&
+	    iov_bytes(cmd) < to_bytes(lun, sent))
+		return short_buffer(lun, cmd);
+	return status;
+}
+
+uint8_t sbc_verify(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
+{
+	struct cdb_range r = cdb_range(cmd->cdb);
+	uint8_t bytchk = bytchk_of(cmd), status = check_verify(lun, cmd, &r);
+	uint64_t differs = 0;
+	int result = 0;
+
 	if (status != SAM_STAT_GOOD)
 		return status;
-	if (bytchk != BYTCHK_NONE) {
-		if (iov_bytes(cmd) < need)
-			return short_buffer(lun, cmd);
-		result = compare(lun, cmd, &r.x, one_block, &differs);
-	}
+	if (bytchk != BYTCHK_NONE)
+		result = compare(lun, cmd, &r.x, bytchk != BYTCHK_ALL, &differs);
 	if (result < 0)
 		return read_failed(lun, cmd, r.x.lba);
 	if (result > 0)
 		return sense_set_info(lun, cmd, MISCOMPARE, ASC_MISCOMPARE_DURING_VERIFY, differs);
 	count_bytes(lun, ERRORS_VERIFY, r.x.blocks);
+	return SAM_STAT_GOOD;
+}
+
+uint8_t sbc_check(struct memzbc_lun *lun, struct memzbc_cmd *cmd, const struct command *c)
+{
+	struct cdb_range r = cdb_range(cmd->cdb);
+	bool again;
+
+	if (c->execute == sbc_read)
+		return check_read(lun, cmd, &r, iov_bytes(cmd));
+	if (c->execute == sbc_verify)
+		return check_verify(lun, cmd, &r);
+	if (c->execute == sbc_write)
+		return check_write(lun, cmd, &r, &again);
+	if (c->execute == sbc_write_same)
+		return check_write_same(lun, cmd, &r, &again);
 	return SAM_STAT_GOOD;
 }
 

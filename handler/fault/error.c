@@ -101,23 +101,7 @@ static void shorten(uint8_t *cdb, uint64_t blocks)
 	}
 }
 
-/* What the whole command would be told. All checks precede any transfer. */
-static uint8_t check_rules(struct memzbc_device *dev, struct request *rq)
-{
-	uint8_t opcode = rq->cmd.cdb[0], status;
-	struct memzbc_lun *lun = dev->lun;
-	bool same, again;
-
-	status = zone_check_range(lun, &rq->cmd, &rq->info.x);
-	if (status != SAM_STAT_GOOD)
-		return status;
-	if (rq->info.class == MEMZBC_CLASS_READ)
-		return zone_check_read(lun, &rq->cmd, &rq->info.x);
-	same = opcode == WRITE_SAME_10 || opcode == WRITE_SAME_16;
-	return zone_check_write(lun, &rq->cmd, &rq->info.x, same ? WRITE_SAME_16 : WRITE_16,
-				&again);
-}
-
+/* All checks of the whole command precede any transfer. */
 static uint8_t fail_halfway(struct memzbc_device *dev, struct request *rq,
 			    const struct memzbc_error_rule *rule)
 {
@@ -125,7 +109,7 @@ static uint8_t fail_halfway(struct memzbc_device *dev, struct request *rq,
 	uint64_t good = good_blocks(dev, rq, rule);
 	struct memzbc_cmd cmd = rq->cmd;
 	uint8_t cdb[CDB_LEN_MAX];
-	uint8_t status = check_rules(dev, rq);
+	uint8_t status = command_check(dev->lun, &rq->cmd);
 
 	if (status != SAM_STAT_GOOD)
 		return status;
@@ -135,6 +119,7 @@ static uint8_t fail_halfway(struct memzbc_device *dev, struct request *rq,
 		cmd.cdb = cdb;
 		status = power_execute(dev, &cmd);
 		rq->cmd.receipt = cmd.receipt;
+		rq->cmd.resent = cmd.resent;
 		if (status != SAM_STAT_GOOD)
 			return status;
 		rq->moved = good;

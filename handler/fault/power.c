@@ -191,8 +191,10 @@ static uint8_t write_conventional(struct memzbc_device *dev, struct memzbc_cmd *
 	bool durable = is_durable(dev, cmd->cdb);
 	struct iovec iov;
 	struct memzbc_cmd buffer;
-	uint8_t status;
+	uint8_t status = command_check(dev->lun, cmd);
 
+	if (status != SAM_STAT_GOOD)
+		return status;
 	undo->slot = NO_SLOT;
 	if (!durable && undo->len <= dev->faults.cache)
 		undo->data = malloc(undo->len);

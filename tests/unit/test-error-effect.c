@@ -216,6 +216,38 @@ static void rules_come_first(void **state)
 	rig_close(rig);
 }
 
+/* What has nothing to do with zones precedes a transfer, too. */
+static void checks_come_first(void **state)
+{
+	static const uint8_t block[512], start[] = { START_STOP_UNIT, 0, 0, 0, 1, 0 };
+	/* The header of MODE SELECT(10), and the control mode page. */
+	const uint8_t protect[20] = { [8] = MODE_CONTROL, 10, MODE_GLTSD, [12] = MODE_SWP };
+	struct cdb select = { { MODE_SELECT_10, MODE_SELECT_PF, [8] = sizeof(protect) } };
+	struct rig *rig = rig_open_failing(&rig_geo, RULE(.kind = MEMZBC_ERROR_MEDIUM,
+							  .classes = C_READ | C_WRITE));
+	struct cdb cdb;
+
+	(void)state;
+	expect_io_sense(submit(rig, cdb_lba(WRITE_SAME_16, 0, 0), block, 512), ILLEGAL_REQUEST,
+			ASC_INVALID_FIELD_IN_CDB);
+	cdb = cdb_lba(WRITE_SAME_16, 0, WRITE_SAME_MAX_BYTES / 512 + 1);
+	expect_io_sense(submit(rig, cdb, block, 512), ILLEGAL_REQUEST, ASC_INVALID_FIELD_IN_CDB);
+	cdb = cdb_with(cdb_lba(WRITE_16, 0, 1), 1, 0x20);
+	expect_io_sense(submit(rig, cdb, block, 512), ILLEGAL_REQUEST, ASC_INVALID_FIELD_IN_CDB);
+	cdb = cdb_with(cdb_lba(VERIFY_16, 0, 1), 1, 0x04);
+	expect_io_sense(submit(rig, cdb, NULL, 0), ILLEGAL_REQUEST, ASC_INVALID_FIELD_IN_CDB);
+	expect_io_sense(submit(rig, cdb_lba(READ_16, 0, 2), NULL, 512), HARDWARE_ERROR,
+			ASC_INTERNAL_TARGET_FAILURE);
+	expect_io_good(submit(rig, select, protect, sizeof(protect)));
+	expect_io_sense(submit_write(rig, 0, 1, 2), DATA_PROTECT, ASC_SOFTWARE_WRITE_PROTECTED);
+	expect_io_sense(submit_read(rig, 0, 1), MEDIUM_ERROR, ASC_UNRECOVERED_READ_ERROR);
+	expect_io_good(submit(rig, (struct cdb){ { START_STOP_UNIT } }, NULL, 0));
+	expect_io_sense(submit_read(rig, 0, 1), NOT_READY, ASC_INITIALIZING_CMD_REQUIRED);
+	memcpy(cdb.b, start, sizeof(start));
+	expect_io_good(submit(rig, cdb, NULL, 0));
+	rig_close(rig);
+}
+
 /* Executed once, at once, and answered late. */
 static void dropped(void **state)
 {
@@ -393,6 +425,7 @@ int main(void)
 		cmocka_unit_test(partial),
 		cmocka_unit_test(partial_write_same),
 		cmocka_unit_test(rules_come_first),
+		cmocka_unit_test(checks_come_first),
 		cmocka_unit_test(dropped),
 		cmocka_unit_test(dropped_and_failed),
 		cmocka_unit_test(dropped_and_let_go),

@@ -456,6 +456,26 @@ static void failed_and_empty_writes_are_none(void **state)
 	rig_close(rig);
 }
 
+/* Nothing is read, nor memory taken, for what is refused, however long it says it is. */
+static void refused_write_costs_nothing(void **state)
+{
+	/* A conventional zone of 8 TiB, and a sequential one. */
+	static const struct geo geo = {
+		.name = "16T", .lba_size = 4096, .pblk_size = 4096, .zone_size = 1ull << 31,
+		.zone_cap = 1ull << 31, .capacity = 1ull << 32, .conv = 1,
+	};
+	struct rig *rig = rig_open(&geo, &(struct memzbc_faults){ .cache = UINT64_MAX });
+	uint8_t block[4096] = { 1 };
+
+	(void)state;
+	expect_io_sense(submit(rig, cdb_lba(WRITE_16, 0, 1u << 30), block, sizeof(block)),
+			HARDWARE_ERROR, ASC_INTERNAL_TARGET_FAILURE);
+	expect_io_sense(submit(rig, cdb_lba(WRITE_SAME_16, 0, 1u << 30), block, sizeof(block)),
+			ILLEGAL_REQUEST, ASC_INVALID_FIELD_IN_CDB);
+	expect_lost(rig, ALL, 0);
+	rig_close(rig);
+}
+
 /* A write that waits above the pointer goes on waiting, and comes to its end. */
 static void held_write_outlives_the_loss(void **state)
 {
@@ -499,6 +519,7 @@ int main(void)
 		cmocka_unit_test(set_zone_is_durable),
 		cmocka_unit_test(part_of_a_write_vanishes),
 		cmocka_unit_test(failed_and_empty_writes_are_none),
+		cmocka_unit_test(refused_write_costs_nothing),
 		cmocka_unit_test(held_write_outlives_the_loss),
 	};
 
