@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model.h"
 
@@ -41,11 +42,26 @@ static int discard_unwritten(struct memzbc_lun *lun)
 	return err;
 }
 
-static int take_over(struct memzbc_lun *lun)
+static int take_over(struct memzbc_lun *lun, const char *dir, char *reason)
 {
+	if (!zones_are_sound(lun))
+		return store_refuse(dir, "zones", reason);
+	if (!resends_are_sound(lun))
+		return store_refuse(dir, "writes that were not acknowledged", reason);
 	lun->cfg.faults = *store_faults(&lun->store);
 	resend_reopen(lun);
-	return discard_unwritten(lun);
+	return 0;
+}
+
+static int set_up(struct memzbc_lun *lun, bool fresh, char *reason)
+{
+	int err = fresh ? 0 : discard_unwritten(lun);
+
+	if (!err)
+		err = zones_init(lun);
+	if (err)
+		snprintf(reason, MEMZBC_REASON_SIZE, "cannot set up the zones: %s", strerror(-err));
+	return err;
 }
 
 static int open_state(struct memzbc_lun *lun, const struct memzbc_lun_params *params, char *reason)
@@ -58,12 +74,8 @@ static int open_state(struct memzbc_lun *lun, const struct memzbc_lun_params *pa
 	if (fresh)
 		format(lun);
 	else
-		err = take_over(lun);
-	if (!err)
-		err = zones_init(lun);
-	if (err)
-		snprintf(reason, MEMZBC_REASON_SIZE, "cannot set up the zones: error %d", -err);
-	return err;
+		err = take_over(lun, params->state_dir, reason);
+	return err ? err : set_up(lun, fresh, reason);
 }
 
 int memzbc_lun_open(const struct memzbc_lun_params *params, struct memzbc_lun **out, char *reason)

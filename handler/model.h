@@ -58,6 +58,8 @@ bool resend_expected(const struct memzbc_lun *lun, const struct extent *x, uint1
 void resend_taken(struct memzbc_lun *lun, const struct extent *x, uint16_t opcode);
 /* The zone is reset. */
 void resend_forget(struct memzbc_lun *lun, const struct zone *z);
+/* Whether the table, which an earlier process left, has possible entries only. */
+bool resends_are_sound(const struct memzbc_lun *lun);
 /* After a reopen: what was executed and not acknowledged is expected from now on. */
 void resend_reopen(struct memzbc_lun *lun);
 

@@ -136,6 +136,29 @@ void resend_forget(struct memzbc_lun *lun, const struct zone *z)
 			remove_expected(t, i - 1);
 }
 
+static bool is_sound(const struct memzbc_lun *lun, const struct resend *r)
+{
+	uint64_t capacity = lun->geo.capacity;
+
+	return r->settled || (r->lba < capacity && r->blocks <= capacity - r->lba);
+}
+
+bool resends_are_sound(const struct memzbc_lun *lun)
+{
+	struct table *t = lun->store.table;
+	uint32_t head = load(&t->executed_head), tail = load(&t->executed_tail);
+	uint32_t expected = load(&t->expected_count);
+
+	if (head - tail > MEMZBC_UNACKNOWLEDGED_MAX || expected > RESENDS_MAX)
+		return false;
+	for (; tail != head; tail++)
+		if (!is_sound(lun, executed(t, tail)))
+			return false;
+	while (expected > 0 && is_sound(lun, &t->expected[expected - 1]))
+		expected--;
+	return expected == 0;
+}
+
 /* The write pointer moves last: a write that it does not cover was not executed. */
 static bool was_executed(const struct memzbc_lun *lun, const struct resend *r)
 {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include <memzbc/observe.h>
 
 #include "model.h"
+#include "text.h"
 
 #define TABLE_MAGIC 0x6d656d7a62634c55ull	/* "memzbcLU" */
 #define TABLE_VERSION 2u
@@ -57,17 +59,35 @@ static bool same_geometry(const struct memzbc_config *a, const struct memzbc_con
 	       a->capacity == b->capacity;
 }
 
+int store_refuse(const char *dir, const char *what, char *reason)
+{
+	return refuse(reason, "the state in %.128s is damaged (%s): delete the LUN", dir, what);
+}
+
+static bool faults_are_sound(const struct table *t)
+{
+	uint32_t in_force = atomic_load_explicit(&t->faults_in_force, memory_order_relaxed);
+	const struct memzbc_faults *faults;
+
+	if (in_force > 1)
+		return false;
+	faults = &t->faults[in_force];
+	if (faults->error_rules > MEMZBC_ERROR_RULES_MAX)
+		return false;
+	for (uint32_t i = 0; i < faults->error_rules; i++)
+		if (faults->error[i].kind >= MEMZBC_ERROR_KINDS)
+			return false;
+	return true;
+}
+
 /* An older process may have left a table that cannot be taken over. */
 static int check_table(const struct table *t, const struct memzbc_lun_params *params, char *reason)
 {
-	if (same_geometry(&t->cfg, params->cfg))
-		return 0;
-	snprintf(reason, MEMZBC_REASON_SIZE,
-		 "geometry cannot change while the LUN exists: it was created with "
-		 "%llu blocks of %u bytes, zones of %llu blocks",
-		 (unsigned long long)t->cfg.capacity, t->cfg.lba_size,
-		 (unsigned long long)t->cfg.zone_size);
-	return -EINVAL;
+	if (!same_geometry(&t->cfg, params->cfg))
+		return refuse(reason, "geometry cannot change while the LUN exists: it was created "
+			      "with %" PRIu64 " blocks of %" PRIu32 " bytes, zones of %" PRIu64
+			      " blocks", t->cfg.capacity, t->cfg.lba_size, t->cfg.zone_size);
+	return faults_are_sound(t) ? 0 : store_refuse(params->state_dir, "faults", reason);
 }
 
 static int allocate(int fd, int mode, uint64_t pos, uint64_t len)
@@ -98,6 +118,23 @@ static int map_table(struct store *store, int fd)
 	return 0;
 }
 
+static bool has_length(int fd, uint64_t len)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && (uint64_t)st.st_size == len;
+}
+
+static int check_head(int fd, const struct table_head *head, uint32_t slots, size_t len,
+		      const char *dir, char *reason)
+{
+	if (head->version != TABLE_VERSION || head->slots != slots)
+		return refuse(reason, "the state in %.128s has version %" PRIu32 " and %" PRIu32
+			      " zones, not %u and %" PRIu32, dir, head->version, head->slots,
+			      TABLE_VERSION, slots);
+	return has_length(fd, len) ? 0 : store_refuse(dir, "length of the zone table", reason);
+}
+
 static int open_table(struct store *store, const struct memzbc_lun_params *params,
 		      uint32_t slots, bool *fresh, char *reason)
 {
@@ -113,10 +150,7 @@ static int open_table(struct store *store, const struct memzbc_lun_params *param
 	if (*fresh) {
 		if (ftruncate(fd, 0) < 0)
 			err = -errno;
-	} else if (head.version != TABLE_VERSION || head.slots != slots) {
-		snprintf(reason, MEMZBC_REASON_SIZE,
-			 "the state in %.128s has version %u and %u zones, not %u and %u",
-			 params->state_dir, head.version, head.slots, TABLE_VERSION, slots);
+	} else if (check_head(fd, &head, slots, store->table_size, params->state_dir, reason)) {
 		close(fd);
 		return -EINVAL;
 	}
@@ -135,17 +169,22 @@ uint64_t store_memory(const struct store *store)
 	return fstat(store->data_fd, &st) < 0 ? 0 : (uint64_t)st.st_blocks * STAT_BLOCK;
 }
 
-static int open_data(struct store *store, const struct memzbc_config *cfg, bool fresh)
+static int create_data(struct store *store, uint64_t len, const char *dir, char *reason)
 {
-	off_t size = (off_t)(cfg->capacity * cfg->lba_size);
+	store->data_fd = openat(store->dir_fd, DATA_FILE, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC,
+				0600);
+	if (store->data_fd < 0 || ftruncate(store->data_fd, (off_t)len) < 0)
+		return fail(reason, -errno, "cannot create the data", dir);
+	return 0;
+}
 
-	store->data_fd = openat(store->dir_fd, DATA_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (store->data_fd < 0)
-		return -errno;
-	if (fresh && ftruncate(store->data_fd, 0) < 0)
-		return -errno;
-	if (ftruncate(store->data_fd, size) < 0)
-		return -errno;
+static int reopen_data(struct store *store, uint64_t len, const char *dir, char *reason)
+{
+	store->data_fd = openat(store->dir_fd, DATA_FILE, O_RDWR | O_CLOEXEC);
+	if (store->data_fd < 0 && errno != ENOENT)
+		return fail(reason, -errno, "cannot open the data", dir);
+	if (store->data_fd < 0 || !has_length(store->data_fd, len))
+		return store_refuse(dir, "length of the data", reason);
 	store->charged = store_memory(store);
 	return 0;
 }
@@ -162,6 +201,7 @@ static void fill_identity(struct table *t, const struct memzbc_lun_params *param
 int store_open(struct store *store, const struct memzbc_lun_params *params, uint32_t slots,
 	       bool *fresh, char *reason)
 {
+	uint64_t size = params->cfg->capacity * params->cfg->lba_size;
 	int err;
 
 	*store = (struct store){
@@ -176,11 +216,8 @@ int store_open(struct store *store, const struct memzbc_lun_params *params, uint
 	if (store->dir_fd < 0)
 		return fail(reason, -errno, "cannot open the directory", params->state_dir);
 	err = open_table(store, params, slots, fresh, reason);
-	if (!err) {
-		err = open_data(store, params->cfg, *fresh);
-		if (err)
-			fail(reason, err, "cannot open the data", params->state_dir);
-	}
+	if (!err)
+		err = (*fresh ? create_data : reopen_data)(store, size, params->state_dir, reason);
 	if (err)
 		store_close(store);
 	else if (*fresh)

@@ -103,6 +103,8 @@ struct store {
 int store_open(struct store *store, const struct memzbc_lun_params *params, uint32_t slots,
 	       bool *fresh, char *reason);
 void store_publish(struct store *store);
+/* What an earlier process left in @dir cannot be true: writes a reason, and returns -EINVAL. */
+int store_refuse(const char *dir, const char *what, char *reason);
 void store_close(struct store *store);
 
 /* The faults in force, which outlive the process. A process that dies leaves the old or the new. */

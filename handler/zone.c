@@ -269,6 +269,38 @@ void zones_reset_statistics(struct memzbc_lun *lun)
 	};
 }
 
+static bool is_sound(const struct zone *z, uint64_t state)
+{
+	uint64_t offset = state & OFFSET_MASK;
+
+	switch (state_condition(state)) {
+	case ZONE_READ_ONLY:
+	case ZONE_OFFLINE:
+		return offset <= (z->type == ZONE_TYPE_SWR ? z->len : 0);
+	case ZONE_NOT_WP:
+		return z->type == ZONE_TYPE_CONVENTIONAL && offset == 0;
+	case ZONE_EMPTY:
+	case ZONE_IMP_OPEN:
+	case ZONE_EXP_OPEN:
+	case ZONE_CLOSED:
+	case ZONE_FULL:
+		return z->type == ZONE_TYPE_SWR && offset <= z->len;
+	default:
+		return false;
+	}
+}
+
+bool zones_are_sound(const struct memzbc_lun *lun)
+{
+	for (uint32_t slot = 0; slot < lun->geo.slots; slot++) {
+		struct zone z = geometry_slot_zone(&lun->geo, slot);
+
+		if (!is_sound(&z, load_state(lun, slot)))
+			return false;
+	}
+	return true;
+}
+
 struct stamped {
 	uint64_t last_write;
 	uint32_t slot;

@@ -28,6 +28,8 @@ struct zones {
 
 /* Fresh table: all zones as after a format. */
 void zones_format(struct memzbc_lun *lun);
+/* Whether the table, which an earlier process left, has possible zones only. */
+bool zones_are_sound(const struct memzbc_lun *lun);
 /* Build lun->zones from the table. Returns 0 or -ENOMEM. */
 int zones_init(struct memzbc_lun *lun);
 void zones_free(struct memzbc_lun *lun);
