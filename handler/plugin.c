@@ -314,7 +314,7 @@ static int replace_faults(struct plugin_lun *lun, const char *string, char *reas
 	struct memzbc_config cfg = *memzbc_lun_config(memzbc_device_lun(lun->model));
 	int ret = memzbc_config_replace(&cfg, string, reason);
 
-	return ret ? ret : memzbc_device_set_faults(lun->model, &cfg.faults);
+	return ret ? ret : memzbc_device_set_faults(lun->model, &cfg.faults, reason);
 }
 
 static void control_lock(void *arg)

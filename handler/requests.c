@@ -144,10 +144,8 @@ static int request_set(struct request *rq)
 	lock(rq);
 	cfg = current_config(rq);
 	err = memzbc_config_change(&cfg, settings, rq->reason);
-	if (!err) {
-		if (memzbc_device_set_faults(rq->lun->dev, &cfg.faults))
-			err = refuse(rq->reason, "no memory for these settings");
-	}
+	if (!err)
+		err = memzbc_device_set_faults(rq->lun->dev, &cfg.faults, rq->reason);
 	unlock(rq);
 	if (!err)
 		print_settings(rq, &cfg);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <memzbc/scsi.h>
 
@@ -332,14 +333,29 @@ static void release_answers(struct memzbc_device *dev)
 	}
 }
 
-int memzbc_device_set_faults(struct memzbc_device *dev, const struct memzbc_faults *faults)
+/* What can fail, with nothing changed then. */
+static int take_memory(struct memzbc_device *dev, const struct memzbc_faults *faults)
 {
-	int err = observe_set(dev, faults);
+	int err = faults->cache ? power_begin(dev) : 0;
 
 	if (!err)
-		err = power_set(dev, faults);
-	if (err)
+		err = observe_set(dev, faults);
+	if (err && !dev->faults.cache)
+		power_end(dev);
+	return err;
+}
+
+int memzbc_device_set_faults(struct memzbc_device *dev, const struct memzbc_faults *faults,
+			     char *reason)
+{
+	int err = take_memory(dev, faults);
+
+	if (err) {
+		snprintf(reason, MEMZBC_REASON_SIZE,
+			 "cannot set up trace, statistics and cache: %s", strerror(-err));
 		return err;
+	}
+	power_limit(dev, faults->cache);
 	lun_set_faults(dev->lun, faults);
 	dev->faults = *faults;
 	dev->faults_since = dev->ops->now(dev->arg);
@@ -384,11 +400,8 @@ int memzbc_device_open(const struct memzbc_lun_params *params,
 	dev->arg = arg;
 	dev->armed = MEMZBC_NEVER;
 	err = memzbc_lun_open(params, &dev->lun, reason);
-	if (!err) {
-		err = memzbc_device_set_faults(dev, &dev->lun->cfg.faults);
-		if (err)
-			snprintf(reason, MEMZBC_REASON_SIZE, "no memory for statistics and trace");
-	}
+	if (!err)
+		err = memzbc_device_set_faults(dev, &dev->lun->cfg.faults, reason);
 	if (err) {
 		memzbc_device_close(dev);
 		return err;

@@ -137,16 +137,23 @@ static bool make_room(struct power *power)
 	return true;
 }
 
+/* The oldest writes become durable until the others have no more than @bytes. */
+static void make_fit(struct power *power, uint64_t bytes)
+{
+	while (power->count && power->bytes > bytes) {
+		settle(power, entry(power, 0));
+		trim(power);
+	}
+}
+
 /* A full cache writes its oldest data to the medium; one that is too small holds nothing. */
 static void remember(struct memzbc_device *dev, const struct undo *undo)
 {
 	struct power *power = dev->power;
+	uint64_t cache = dev->faults.cache;
 
-	while (power->count && power->bytes + undo->len > dev->faults.cache) {
-		settle(power, entry(power, 0));
-		trim(power);
-	}
-	if (undo->len > dev->faults.cache || !make_room(power)) {
+	make_fit(power, undo->len < cache ? cache - undo->len : 0);
+	if (undo->len > cache || !make_room(power)) {
 		free(undo->data);
 		settle_all(power);
 		return;
@@ -288,23 +295,19 @@ uint8_t power_execute(struct memzbc_device *dev, struct memzbc_cmd *cmd)
 	return status;
 }
 
-int power_set(struct memzbc_device *dev, const struct memzbc_faults *faults)
+int power_begin(struct memzbc_device *dev)
 {
-	struct power *power = dev->power;
-
-	if (!faults->cache) {
-		power_end(dev);
-		return 0;
-	}
-	if (!power) {
+	if (!dev->power)
 		dev->power = calloc(1, sizeof(*dev->power));
-		return dev->power ? 0 : -ENOMEM;
-	}
-	while (power->count && power->bytes > faults->cache) {
-		settle(power, entry(power, 0));
-		trim(power);
-	}
-	return 0;
+	return dev->power ? 0 : -ENOMEM;
+}
+
+void power_limit(struct memzbc_device *dev, uint64_t bytes)
+{
+	if (!bytes)
+		power_end(dev);
+	else
+		make_fit(dev->power, bytes);
 }
 
 void power_end(struct memzbc_device *dev)

@@ -175,8 +175,11 @@ uint64_t delay_of(struct memzbc_device *dev, const struct request *rq);
  * power.c: memzbc_lun_execute(), with a volatile cache if there is one; all commands go through it.
  */
 uint8_t power_execute(struct memzbc_device *dev, struct memzbc_cmd *cmd);
-/* Makes the cache as large as @faults say. Returns 0, or -ENOMEM with nothing changed. */
-int power_set(struct memzbc_device *dev, const struct memzbc_faults *faults);
+/* There is to be a cache, if there is none. Returns 0 or -ENOMEM. */
+int power_begin(struct memzbc_device *dev);
+/* Makes the cache as large as @bytes, or ends it if that is 0. */
+void power_limit(struct memzbc_device *dev, uint64_t bytes);
+/* What the cache holds becomes durable, and there is none any more. */
 void power_end(struct memzbc_device *dev);
 
 /* error.c: the rule that hits the request, or NULL; counts. */

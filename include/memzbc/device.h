@@ -110,12 +110,16 @@ uint32_t memzbc_device_held(const struct memzbc_device *dev);
  * memzbc_device_set_faults() - replace all faults at once
  * @dev: the device
  * @faults: the new ones; copied
+ * @reason: out: on error, one line; MEMZBC_REASON_SIZE bytes
  *
  * Commands that a stage holds which is now off go on at once. Random sequences and counts start
- * anew. The faults outlive the process, as the LUN's state does. Return: 0, or -ENOMEM with nothing
- * changed.
+ * anew. The faults outlive the process, as the LUN's state does.
+ *
+ * Return: 0, or -errno with @reason set and nothing changed: there is no memory for the trace, in
+ * the state directory, or for statistics or the cache.
  */
-int memzbc_device_set_faults(struct memzbc_device *dev, const struct memzbc_faults *faults);
+int memzbc_device_set_faults(struct memzbc_device *dev, const struct memzbc_faults *faults,
+			     char *reason);
 
 /**
  * memzbc_device_lun() - the LUN of a device

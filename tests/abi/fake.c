@@ -302,8 +302,13 @@ const struct memzbc_config *memzbc_lun_config(const struct memzbc_lun *lun)
 }
 
 /* A command that was held goes on. */
-int memzbc_device_set_faults(struct memzbc_device *dev, const struct memzbc_faults *faults)
+int memzbc_device_set_faults(struct memzbc_device *dev, const struct memzbc_faults *faults,
+			     char *reason)
 {
+	if (fake.faults_result) {
+		snprintf(reason, MEMZBC_REASON_SIZE, "refused by the fake");
+		return fake.faults_result;
+	}
 	fake.cfg.faults = *faults;
 	fake.faults_set++;
 	memzbc_device_drain(dev);

@@ -65,6 +65,7 @@ struct fake {
 	unsigned int model_closed, states_closed;
 	struct memzbc_config cfg; /* in force */
 	unsigned int faults_set;
+	int faults_result;
 	struct memzbc_control_params control;
 	char control_name[MEMZBC_BACKSTORE_SIZE], control_backstore[MEMZBC_BACKSTORE_SIZE];
 	const char *control_dir;

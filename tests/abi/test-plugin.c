@@ -351,15 +351,25 @@ static void new_faults_are_taken(void **state)
 	assert_int_equal(fake.faults_set, 2);
 }
 
+static void new_faults_that_fail_are_told(void **state)
+{
+	(void)state;
+	fake.faults_result = -ENOSPC;
+	assert_int_equal(reconfig("memzbc/zone_size=96M/conv=4/trace=16777216\n"), -ENOSPC);
+	assert_non_null(strstr(fake.log, "refused by the fake"));
+}
+
 static void commands_that_new_faults_let_go_are_announced(void **state)
 {
+	char reason[MEMZBC_REASON_SIZE];
+
 	(void)state;
 	hold_all(10);
 	assert_int_equal(reconfig("memzbc/zone_size=96M/conv=4\n"), 0);
 	assert_completed_once(10);
 	hold_more(10, 20);
 	fake.control.lock(fake.control.arg);
-	memzbc_device_set_faults(fake.control.dev, &fake.cfg.faults);
+	memzbc_device_set_faults(fake.control.dev, &fake.cfg.faults, reason);
 	fake.control.unlock(fake.control.arg);
 	assert_completed_once(20);
 }
@@ -446,6 +456,7 @@ int main(void)
 		WITH_LUN(new_size_is_refused),
 		WITH_LUN(new_geometry_is_refused),
 		WITH_LUN(new_faults_are_taken),
+		WITH_LUN(new_faults_that_fail_are_told),
 		WITH_LUN(commands_that_new_faults_let_go_are_announced),
 		WITH_LUN(config_with_a_newline_is_opened),
 		WITH_LUN(lun_has_a_control_socket_while_it_is_open),

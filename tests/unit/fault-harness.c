@@ -181,8 +181,9 @@ void rig_close(struct rig *rig)
 void rig_set(struct rig *rig, const struct memzbc_faults *faults)
 {
 	struct memzbc_faults copy = *faults;
+	char reason[MEMZBC_REASON_SIZE];
 
-	expect_eq(rig->dev, memzbc_device_set_faults(rig->device, &copy), 0);
+	expect_eq(rig->dev, memzbc_device_set_faults(rig->device, &copy, reason), 0);
 	memset(&copy, TAKEN_BYTE, sizeof(copy));
 	expect_eq(rig->dev, memzbc_device_faults(rig->device)->seed, faults->seed);
 }

@@ -53,6 +53,13 @@ static struct memzbc_device *open_device(struct dev *dev, const char *config)
 	return device;
 }
 
+static void set_faults(struct memzbc_device *device, const struct memzbc_faults *faults)
+{
+	char reason[MEMZBC_REASON_SIZE];
+
+	assert_int_equal(memzbc_device_set_faults(device, faults, reason), 0);
+}
+
 /* Opens and closes a device, which must have the faults. */
 static void expect_stored(struct dev *dev, const char *config, const struct memzbc_faults *faults)
 {
@@ -67,7 +74,7 @@ static void store_faults_of(struct dev *dev, const struct memzbc_faults *faults)
 {
 	struct memzbc_device *device = open_device(dev, CONFIG);
 
-	assert_int_equal(memzbc_device_set_faults(device, faults), 0);
+	set_faults(device, faults);
 	memzbc_device_close(device);
 }
 
@@ -109,7 +116,7 @@ static void every_change_is_stored(void **state)
 	(void)state;
 	for (int i = 0; i < 5; i++) {
 		random_faults(&faults, SETTINGS_LAST_LBA);
-		assert_int_equal(memzbc_device_set_faults(device, &faults), 0);
+		set_faults(device, &faults);
 		expect_faults("device", memzbc_device_faults(device), &faults);
 		memzbc_device_close(device);
 		device = open_device(dev, CONFIG);
@@ -145,8 +152,8 @@ static void change_for_ever(struct dev *dev, void *arg)
 	dev_stop(dev);
 	device = open_device(dev, CONFIG);
 	for (;;) {
-		memzbc_device_set_faults(device, &pair->old);
-		memzbc_device_set_faults(device, &pair->new);
+		set_faults(device, &pair->old);
+		set_faults(device, &pair->new);
 	}
 }
 
@@ -199,7 +206,7 @@ static pid_t start_stepped(struct dev *dev, const struct pair *pair)
 		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
 			_exit(1);
 		raise(SIGSTOP);
-		memzbc_device_set_faults(device, &pair->new);
+		set_faults(device, &pair->new);
 		raise(SIGSTOP);
 		_exit(1);
 	}

@@ -4,6 +4,7 @@
 #include <memzbc/operate.h>
 
 #include <endian.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -368,14 +369,15 @@ static void all_or_nothing(void **state)
 		.trace = COUNT, .cache = 1 << 20,
 	});
 	struct memzbc_faults faults = { .trace = 100, .stats = true, .seed = 7 };
-	char path[140];
+	char path[140], reason[MEMZBC_REASON_SIZE] = "";
 
 	(void)state;
 	submit_write(rig, Z(0), STEP, 1);
 	/* In the place of the file that is to be made there is a directory. */
 	snprintf(path, sizeof(path), "%s/trace.new", rig->dev->dir);
 	assert_return_code(mkdir(path, 0700), 0);
-	assert_int_not_equal(memzbc_device_set_faults(rig->device, &faults), 0);
+	assert_int_not_equal(memzbc_device_set_faults(rig->device, &faults, reason), 0);
+	assert_non_null(strstr(reason, strerror(EISDIR)));
 	assert_int_equal(memzbc_device_faults(rig->device)->seed, 0);
 	assert_int_equal(memzbc_device_faults(rig->device)->trace, COUNT);
 	submit_read(rig, 2, 1);
