@@ -26,6 +26,13 @@ static uint64_t seek_time(struct memzbc_device *dev, const struct request *rq)
 	return (uint64_t)(sqrt(share) * (double)dev->faults.seek);
 }
 
+static uint64_t transfer_time(uint64_t bytes, uint64_t rate)
+{
+	unsigned __int128 ns = (unsigned __int128)bytes * NS_PER_S / rate;
+
+	return ns < ANSWER_MAX ? (uint64_t)ns : ANSWER_MAX;
+}
+
 uint64_t delay_of(struct memzbc_device *dev, const struct request *rq)
 {
 	const struct memzbc_faults *faults = &dev->faults;
@@ -36,7 +43,7 @@ uint64_t delay_of(struct memzbc_device *dev, const struct request *rq)
 	if (faults->rate) {
 		uint64_t bytes = rq->moved * dev->lun->cfg.lba_size;
 
-		ns += (uint64_t)((unsigned __int128)bytes * NS_PER_S / faults->rate);
+		ns += transfer_time(bytes, faults->rate);
 	}
 	if (faults->seek)
 		ns += seek_time(dev, rq);

@@ -265,6 +265,35 @@ static void rate(void **state)
 	}
 }
 
+/* No answer takes longer than 25 s, also where the time in nanoseconds exceeds 64 bits. */
+static void longest(void **state)
+{
+	static const struct geo geo = {
+		.name = "4T", .lba_size = 512, .pblk_size = 512, .zone_size = 1ull << 32,
+		.zone_cap = 1ull << 32, .capacity = 1ull << 33, .conv = 1,
+	};
+	static const uint32_t lengths[] = { 24, 48, 49, 1000, 1873497445, UINT32_MAX };
+	struct rig *rig = rig_open(&geo, &(struct memzbc_faults){ .rate = 512 });
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
+		uint64_t seconds = lengths[i] < 25 ? lengths[i] : 25;
+		struct io *io = submit(rig, cdb_lba(VERIFY_16, 0, lengths[i]), NULL, 0);
+
+		rig_run(rig);
+		expect_io_good(io);
+		expect_at(io, io->submitted + seconds * SECOND);
+	}
+	rig_set(rig, &(struct memzbc_faults){ .rate = 1 });
+	for (size_t i = 1; i < ARRAY_SIZE(lengths); i++) {
+		struct io *io = submit(rig, cdb_lba(VERIFY_16, 0, lengths[i]), NULL, 0);
+
+		rig_run(rig);
+		expect_at(io, io->submitted + 25 * SECOND);
+	}
+	rig_close(rig);
+}
+
 /* Blocks that are not moved take no time: not of other commands, nor of those that are refused. */
 static void no_bytes_no_time(void **state)
 {
@@ -424,6 +453,7 @@ int main(void)
 		cmocka_unit_test(completion_order),
 		cmocka_unit_test(random_delays),
 		cmocka_unit_test(rate),
+		cmocka_unit_test(longest),
 		cmocka_unit_test(no_bytes_no_time),
 		cmocka_unit_test(seek),
 		cmocka_unit_test(seek_adds),
