@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 /*
  * One thread serves the control sockets of all LUNs. Its lock covers the lists of LUNs and clients
- * and is held for short moments only, not while a request is executed.
+ * and is held for short moments only. A LUN's own lock and this one are never held together: a
+ * request is executed without this one, and LUNs come and go without theirs.
  */
 #include <memzbc/control.h>
 
@@ -9,7 +10,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +22,7 @@
 #include "private.h"
 #include "requests.h"
 #include "text.h"
+#include "thread.h"
 
 #define NEVER UINT64_MAX
 #define ACCEPT_PAUSE_MS 1000	/* when there are no file descriptors left */
@@ -285,18 +286,6 @@ static void *control_thread(void *arg)
 
 /* ---- for the plugin ---- */
 
-static int start_thread(void)
-{
-	sigset_t all, before;
-	int err;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&server.thread, NULL, control_thread, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -err;
-}
-
 int memzbc_control_start(const char *dir, unsigned int idle_ms, char *reason)
 {
 	int err = private_directory(dir, reason);
@@ -307,7 +296,7 @@ int memzbc_control_start(const char *dir, unsigned int idle_ms, char *reason)
 	server.idle_ms = idle_ms ? idle_ms : MEMZBC_CONTROL_IDLE_MS;
 	server.stop = false;
 	server.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = server.wake < 0 ? -errno : start_thread();
+	err = server.wake < 0 ? -errno : thread_start(&server.thread, control_thread, NULL);
 	if (err) {
 		snprintf(reason, MEMZBC_REASON_SIZE, "no thread for control sockets: %s",
 			 strerror(-err));

@@ -16,7 +16,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -33,8 +32,10 @@
 #include <memzbc/device.h>
 #include <memzbc/scsi.h>
 
+#include "macros.h"
 #include "ring.h"
 #include "states.h"
+#include "thread.h"
 #include "uio.h"
 
 /* Commands completed before the kernel is told: bounds how long the first of them waits. */
@@ -44,14 +45,16 @@ _Static_assert(BATCH_MAX <= MEMZBC_UNACKNOWLEDGED_MAX, "the model remembers a ba
 /* The daemon cuts messages at 254 bytes, newline included, and puts names before them. */
 #define LOG_LINE "%.190s\n"
 
-#define NS_PER_S 1000000000ull
-
 /* A LUN of the daemon. */
 struct plugin_lun {
 	struct tcmu_device *dev;
 	struct tcmu_mailbox *ring;
 	struct memzbc_device *model;
-	pthread_mutex_t lock;	/* the model, and the completion side of the ring */
+	/*
+	 * Of the model, and of the completion side of the ring. No other lock of ours is taken
+	 * under it.
+	 */
+	pthread_mutex_t lock;
 	uint32_t receipts[BATCH_MAX];	/* of commands completed that the kernel was not told of */
 	unsigned int unannounced;	/* how many */
 	pthread_t timer;	/* completes what the model has held */
@@ -144,19 +147,6 @@ static void *timer_thread(void *arg)
 	}
 	pthread_mutex_unlock(&lun->lock);
 	return NULL;
-}
-
-/* The daemon's signals are for its other threads. */
-static int start_timer(struct plugin_lun *lun)
-{
-	sigset_t all, before;
-	int err;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&lun->timer, NULL, timer_thread, lun);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -err;
 }
 
 static void stop_timer(struct plugin_lun *lun)
@@ -396,7 +386,7 @@ static int plugin_open(struct tcmu_device *dev, bool reopen)
 		return -ENOMEM;
 	ret = open_model(lun, reason);
 	if (ret == 0)
-		ret = start_timer(lun);
+		ret = thread_start(&lun->timer, timer_thread, lun);
 	if (ret < 0) {
 		tcmu_dev_err(dev, LOG_LINE, reason);
 		free_lun(lun);
@@ -481,10 +471,11 @@ static char *help;
 static int plugin_init(void)
 {
 	char reason[MEMZBC_REASON_SIZE];
+	int ret = states_start(states_log);
 
-	if (memzbc_control_start(MEMZBC_CONTROL_DIR, 0, reason) < 0)
+	if (ret == 0 && memzbc_control_start(MEMZBC_CONTROL_DIR, 0, reason) < 0)
 		tcmu_warn(LOG_LINE, reason);
-	return states_start(states_log);
+	return ret;
 }
 
 static void plugin_destroy(void)

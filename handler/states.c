@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include <memzbc/lun.h>
 
 #include "private.h"
+#include "thread.h"
 #include "uio.h"
 
 static struct {
@@ -125,16 +125,9 @@ static void *collector_thread(void *arg)
 
 int states_start(void (*log)(const char *line))
 {
-	sigset_t all, before;
-	int ret;
-
 	collector.log = log;
 	collector.stop = false;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ret = pthread_create(&collector.thread, NULL, collector_thread, NULL);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -ret;
+	return thread_start(&collector.thread, collector_thread, NULL);
 }
 
 void states_closed(void)

@@ -69,7 +69,7 @@ struct fake {
 	struct memzbc_control_params control;
 	char control_name[MEMZBC_BACKSTORE_SIZE], control_backstore[MEMZBC_BACKSTORE_SIZE];
 	const char *control_dir;
-	int control_result, uio_result;
+	int control_result, uio_result, states_result;
 	unsigned int controls; /* now */
 	bool no_ring;
 	/* Memory shared with the kernel; its ring is used if it has a size. */

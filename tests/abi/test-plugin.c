@@ -416,6 +416,16 @@ static void lun_opens_without_a_control_socket(void **state)
 	assert_int_equal(fake.controls, 0);
 }
 
+/* The daemon does without a plugin that it could not start, and calls nothing to end it. */
+static void plugin_that_cannot_start_leaves_no_thread(void **state)
+{
+	(void)state;
+	memset(&fake, 0, sizeof(fake));
+	fake.states_result = -EAGAIN;
+	assert_int_not_equal(handler_init(), 0);
+	assert_null(fake.control_dir);
+}
+
 static void write_cache_attribute_is_accepted(void **state)
 {
 	struct tcmulib_cfg_info cfg = { .type = TCMULIB_CFG_WRITE_CACHE };
@@ -463,6 +473,7 @@ int main(void)
 		WITH_LUN(lun_opens_without_a_control_socket),
 		WITH_LUN(write_cache_attribute_is_accepted),
 		cmocka_unit_test(close_hands_the_state_over),
+		cmocka_unit_test(plugin_that_cannot_start_leaves_no_thread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
