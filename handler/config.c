@@ -16,22 +16,12 @@
 
 #define SUBTYPE "memzbc"
 
-static int find_key(struct span name)
-{
-	for (int k = 0; k < KEYS; k++)
-		if (span_is(name, config_keys[k].name))
-			return k;
-	return -1;
-}
-
 static int refuse_unknown(struct span name, char *reason)
 {
 	char known[MEMZBC_REASON_SIZE] = "";
-	size_t len = 0;
 
 	for (int k = 0; k < KEYS; k++)
-		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", k ? ", " : "",
-					config_keys[k].name);
+		text_append(known, sizeof(known), "%s%s", k ? ", " : "", config_keys[k].name);
 	return refuse(reason, "unknown key '%.*s'; accepted: %s", SHOWN(name), known);
 }
 
@@ -45,14 +35,16 @@ static int parse_setting(struct memzbc_config *cfg, struct span setting, take_fn
 {
 	struct span value = setting;
 	struct span name = next_item(&value, "=");
-	int k = find_key(name);
+	const struct memzbc_key *key = key_find(name);
+	int k;
 
-	if (k < 0)
+	if (!key)
 		return refuse_unknown(name, reason);
+	k = (int)(key - config_keys);
 	if (key_given(cfg, k))
-		return refuse(reason, "%s: given twice", config_keys[k].name);
+		return refuse(reason, "%s: given twice", key->name);
 	cfg->given |= 1ull << k;
-	return take(cfg, &config_keys[k], value, reason);
+	return take(cfg, key, value, reason);
 }
 
 /* The characters that tcmu-runner, rtslib and the kernel leave alone. */

@@ -235,6 +235,14 @@ const struct memzbc_key config_keys[KEYS] = {
 	},
 };
 
+const struct memzbc_key *key_find(struct span name)
+{
+	for (int k = 0; k < KEYS; k++)
+		if (span_is(name, config_keys[k].name))
+			return &config_keys[k];
+	return NULL;
+}
+
 bool key_may_change(const struct memzbc_key *key)
 {
 	return !strcmp(key->when, AT_ANY_TIME);
@@ -375,11 +383,8 @@ bool key_same(const struct memzbc_key *key, const struct memzbc_config *a,
 
 static void print_word(FILE *out, const struct memzbc_key *key, uint64_t index)
 {
-	struct span rest = span_of(key->range);
-	struct span word = next_item(&rest, ", ");
+	struct span word = word_at(key->range, index);
 
-	while (index-- > 0)
-		word = next_item(&rest, ", ");
 	fwrite(word.at, 1, word.len, out);
 }
 

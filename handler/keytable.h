@@ -29,6 +29,8 @@ static inline bool key_given(const struct memzbc_config *cfg, int k)
 	return cfg->given & 1ull << k;
 }
 
+/* The key with this name, or NULL. */
+const struct memzbc_key *key_find(struct span name);
 /* Whether a key may change while the LUN exists. */
 bool key_may_change(const struct memzbc_key *key);
 bool key_in_range(const struct memzbc_key *key, uint64_t value);

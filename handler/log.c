@@ -5,6 +5,7 @@
 #include <memzbc/bytes.h>
 #include <memzbc/scsi.h>
 
+#include "macros.h"
 #include "model.h"
 
 #define LOG_HEADER_LEN 4
@@ -49,7 +50,7 @@ static const struct {
 	{ LAST_STATISTIC, offsetof(struct zone_statistics, write_rule_violations) },
 };
 
-#define STATISTICS (sizeof(statistics) / sizeof(statistics[0]))
+#define STATISTICS ARRAY_SIZE(statistics)
 
 _Static_assert(LOG_HEADER_LEN + STATISTICS * LOG_PARAM_LEN <= LOG_DATA_MAX, "all must fit");
 
@@ -84,7 +85,7 @@ static const struct page {
 	{ page_statistics, LAST_STATISTIC, LOG_ZONED_STATISTICS, LOG_SUBPAGE_ZONED_STATISTICS, 0 },
 };
 
-#define PAGES (sizeof(pages) / sizeof(pages[0]))
+#define PAGES ARRAY_SIZE(pages)
 
 /* Pages that LOG SENSE finds without a subpage code. */
 static uint16_t page_supported(const struct memzbc_lun *lun, uint8_t *data, const struct ask *ask)
@@ -128,13 +129,14 @@ static uint16_t page_errors(const struct memzbc_lun *lun, uint8_t *data, const s
 void log_medium_error(struct memzbc_lun *lun, const uint8_t *cdb)
 {
 	struct error_counters *errors = lun->store.table->errors;
+	const struct command_info info = command_info(cdb);
 
-	switch (command_info(cdb).class) {
+	switch (info.class) {
 	case MEMZBC_CLASS_WRITE:
 		errors[ERRORS_WRITE].uncorrected++;
 		break;
 	case MEMZBC_CLASS_READ:
-		if (cdb[0] == VERIFY_10 || cdb[0] == VERIFY_12 || cdb[0] == VERIFY_16)
+		if (info.command->execute == sbc_verify)
 			errors[ERRORS_VERIFY].uncorrected++;
 		else
 			errors[ERRORS_READ].uncorrected++;

@@ -14,6 +14,7 @@
 
 #include "json.h"
 #include "keytable.h"
+#include "macros.h"
 #include "text.h"
 
 #define WORDS_MAX 64
@@ -88,14 +89,6 @@ static int request_config(struct request *rq)
 	return 0;
 }
 
-static const struct memzbc_key *find_key(const char *name)
-{
-	for (int k = 0; k < KEYS; k++)
-		if (!strcmp(config_keys[k].name, name) && key_may_change(&config_keys[k]))
-			return &config_keys[k];
-	return NULL;
-}
-
 static void print_settings(struct request *rq, const struct memzbc_config *cfg)
 {
 	fputs(",\"settings\":", rq->out);
@@ -111,9 +104,9 @@ static int request_get(struct request *rq)
 		return 0;
 	}
 	for (size_t i = 1; i < rq->words_count; i++) {
-		const struct memzbc_key *key = find_key(rq->words[i]);
+		const struct memzbc_key *key = key_find(span_of(rq->words[i]));
 
-		if (!key)
+		if (!key || !key_may_change(key))
 			return refuse(rq->reason, "'%.60s' is no key that may change at any time",
 				      rq->words[i]);
 		fprintf(rq->out, "%s\"%s\":", i == 1 ? ",\"settings\":{" : ",", key->name);
@@ -126,12 +119,9 @@ static int request_get(struct request *rq)
 /* The words after the first, joined again as settings of a config string. */
 static void join_settings(struct request *rq, char *settings, size_t size)
 {
-	size_t len = 0;
-
 	settings[0] = '\0';
 	for (size_t i = 1; i < rq->words_count; i++)
-		len += (size_t)snprintf(settings + len, size - len, "%s%s", i > 1 ? "/" : "",
-					rq->words[i]);
+		text_append(settings, size, "%s%s", i > 1 ? "/" : "", rq->words[i]);
 }
 
 static int request_set(struct request *rq)
@@ -195,7 +185,7 @@ static int parse_change(const struct request *rq, size_t i, struct zone_request 
 		return wrong ? refuse(rq->reason, "%.60s: %s; accepted: blocks from the start of "
 				      "the zone", rq->words[i], wrong) : 0;
 	}
-	for (size_t w = 0; w < sizeof(zone_words) / sizeof(zone_words[0]); w++) {
+	for (size_t w = 0; w < ARRAY_SIZE(zone_words); w++) {
 		if (i == 2 && !strcmp(rq->words[i], zone_words[w].name)) {
 			z->change = zone_words[w].change;
 			return 0;
@@ -321,7 +311,7 @@ static const struct request_kind kinds[] = {
 	  1, request_power_loss },
 };
 
-#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+#define KINDS ARRAY_SIZE(kinds)
 
 static int request_help(struct request *rq)
 {
@@ -339,11 +329,9 @@ static int request_help(struct request *rq)
 static int refuse_request(struct request *rq)
 {
 	char known[MEMZBC_REASON_SIZE] = "";
-	size_t len = 0;
 
 	for (size_t i = 0; i < KINDS; i++)
-		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", i ? ", " : "",
-					kinds[i].name);
+		text_append(known, sizeof(known), "%s%s", i ? ", " : "", kinds[i].name);
 	return refuse(rq->reason, "unknown request '%.60s'; accepted: %s",
 		      rq->words_count ? rq->words[0] : "", known);
 }

@@ -6,7 +6,7 @@
 #include <memzbc/config.h>
 #include <memzbc/scsi.h>
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#include "macros.h"
 
 /* What reasons name; keytable.c explains it. */
 #define RULE_KINDS "medium, hardware, aborted, notready, busy, full, conflict, drop, " \
@@ -14,7 +14,7 @@
 #define RULE_PARTS "read, write, zone, sync, other, any, open, close, finish, reset, " \
 		   "opXX, opXX.XX, lbaFIRST, lbaFIRST-LAST, pPROBABILITY, nCOUNT, tTIME"
 
-#define SURE 1000000	/* a probability of 1 */
+#define SURE MEMZBC_PROBABILITY_SURE
 /* After LIO (30 s) and the initiators (30 s for disks) have given up. */
 #define DROP_TIME (60 * NS_PER_S)
 /*
@@ -325,11 +325,8 @@ static const struct kind *print_kind(FILE *out, const struct memzbc_error_rule *
 
 static void print_word(FILE *out, const char *words, uint32_t index)
 {
-	struct span rest = span_of(words);
-	struct span word = next_item(&rest, ", ");
+	struct span word = word_at(words, index);
 
-	while (index-- > 0)
-		word = next_item(&rest, ", ");
 	fprintf(out, "@%.*s", (int)word.len, word.at);
 }
 

@@ -7,6 +7,7 @@
 #include <memzbc/bytes.h>
 #include <memzbc/scsi.h>
 
+#include "macros.h"
 #include "model.h"
 
 /* The dispatcher has checked that the unit is ready. */
@@ -66,7 +67,7 @@ static uint8_t standard_inquiry(struct memzbc_lun *lun, struct memzbc_cmd *cmd)
 	put_text(&data[8], 8, MEMZBC_VENDOR);
 	put_text(&data[16], 16, "zoned disk");
 	put_revision(&data[32]);
-	for (size_t i = 0; i < sizeof(version_descriptors) / sizeof(version_descriptors[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(version_descriptors); i++)
 		put_be16(&data[58 + 2 * i], version_descriptors[i]);
 	return reply(lun, cmd, data, sizeof(data), get_be16(&cmd->cdb[3]));
 }

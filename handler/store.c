@@ -13,6 +13,7 @@
 
 #include <memzbc/observe.h>
 
+#include "macros.h"
 #include "model.h"
 #include "text.h"
 
@@ -383,7 +384,7 @@ int memzbc_state_remove(const char *state_dir)
 
 	if (dir < 0)
 		return -errno;
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		int failed = remove_file(dir, files[i]);
 
 		if (!err)

@@ -2,9 +2,10 @@
 #include "text.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#include "macros.h"
 
 #define NO_COUNT "no whole number"
 #define NO_HEX "no hexadecimal number"
@@ -62,6 +63,26 @@ int word_index(const char *words, struct span word)
 			return index;
 	}
 	return -1;
+}
+
+struct span word_at(const char *words, uint64_t index)
+{
+	struct span rest = span_of(words);
+	struct span word = next_item(&rest, ", ");
+
+	while (index-- > 0)
+		word = next_item(&rest, ", ");
+	return word;
+}
+
+void text_append(char *text, size_t size, const char *format, ...)
+{
+	size_t len = strlen(text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text + len, size - len, format, args);
+	va_end(args);
 }
 
 /* Value of a digit, or 16. */

@@ -16,10 +16,6 @@
 #define TEXT_OF(number) #number
 #define TEXT(macro) TEXT_OF(macro)
 
-#define NS_PER_US 1000ull
-#define NS_PER_MS 1000000ull
-#define NS_PER_S 1000000000ull
-
 /* Part of a string; none if @at is NULL. */
 struct span {
 	const char *at;
@@ -38,6 +34,11 @@ bool span_cut(struct span *s, const char *prefix);
 struct span next_item(struct span *rest, const char *separator);
 /* Index of @word in the list @words ("a, b, c"), or -1. */
 int word_index(const char *words, struct span word);
+/* The word at @index, which must be one of the list. */
+struct span word_at(const char *words, uint64_t index);
+/* Appends to the string in @text, of @size bytes; what does not fit is cut off. */
+void text_append(char *text, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 static inline int refused(int length)
 {

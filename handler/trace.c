@@ -18,6 +18,8 @@
 
 #include <memzbc/scsi.h>
 
+#include "macros.h"
+
 struct trace {
 	struct memzbc_trace_header *header;
 	struct memzbc_trace_record *records;
@@ -32,7 +34,7 @@ static uint64_t realtime(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 static void describe(const struct memzbc_device *dev, struct memzbc_trace_header *header,

@@ -10,6 +10,7 @@
 #include <memzbc/bytes.h>
 #include <memzbc/scsi.h>
 
+#include "macros.h"
 #include "model.h"
 
 #define VPD_HEADER_LEN 4
@@ -164,7 +165,7 @@ static const struct page {
 	{ VPD_ZONED_CHARACTERISTICS, page_zoned_characteristics },
 };
 
-#define PAGES (sizeof(pages) / sizeof(pages[0]))
+#define PAGES ARRAY_SIZE(pages)
 
 static uint16_t page_supported(struct memzbc_lun *lun, uint8_t *data)
 {

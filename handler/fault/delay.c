@@ -5,9 +5,8 @@
  */
 #include <math.h>
 
+#include "../macros.h"
 #include "stage.h"
-
-#define NS_PER_S 1000000000ull
 
 /* LIO gives a command up after 30 s, and a daemon that stops waits for every answer. */
 #define ANSWER_MAX (25 * NS_PER_S)

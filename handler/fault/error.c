@@ -10,8 +10,6 @@
 
 #include "stage.h"
 
-#define PROBABILITY_SURE 1000000
-
 static bool touches(const struct memzbc_error_rule *rule, const struct command_info *info)
 {
 	uint64_t blocks = info->x.blocks;
@@ -56,7 +54,7 @@ const struct memzbc_error_rule *error_hits(struct memzbc_device *dev, const stru
 
 		if (!dev->error_left[i] || !matches(rule, rq) || expired(dev, rule))
 			continue;
-		if (prng_next(&dev->error_prng[i]) % PROBABILITY_SURE >= rule->probability)
+		if (prng_next(&dev->error_prng[i]) % MEMZBC_PROBABILITY_SURE >= rule->probability)
 			continue;
 		if (dev->error_left[i] != UINT64_MAX)
 			dev->error_left[i]--;

@@ -36,6 +36,9 @@ enum memzbc_error_kind {
 /* Any class of commands: a bit for each in memzbc_error_rule.classes. */
 #define MEMZBC_CLASSES_ALL ((1u << MEMZBC_CLASSES) - 1)
 
+/* A probability of 1. */
+#define MEMZBC_PROBABILITY_SURE 1000000
+
 struct memzbc_error_rule {
 	enum memzbc_error_kind kind;
 	uint32_t classes;	/* bit per enum memzbc_class */
@@ -43,7 +46,7 @@ struct memzbc_error_rule {
 	int16_t service_action;	/* and only this service action, or -1 */
 	bool has_range;		/* only commands that touch [first, last] */
 	uint64_t first, last;	/* LBAs */
-	uint32_t probability;	/* of 1,000,000 */
+	uint32_t probability;	/* of MEMZBC_PROBABILITY_SURE */
 	uint64_t count;		/* how many times, or UINT64_MAX */
 	/* DROP: when the answer comes; others: how long the rule holds, 0 = for ever */
 	uint64_t time;
