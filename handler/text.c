@@ -2,7 +2,6 @@
 #include "text.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "macros.h"
@@ -70,19 +69,9 @@ struct span word_at(const char *words, uint64_t index)
 	struct span rest = span_of(words);
 	struct span word = next_item(&rest, ", ");
 
-	while (index-- > 0)
+	for (; index && rest.at; index--)
 		word = next_item(&rest, ", ");
 	return word;
-}
-
-void text_append(char *text, size_t size, const char *format, ...)
-{
-	size_t len = strlen(text);
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text + len, size - len, format, args);
-	va_end(args);
 }
 
 /* Value of a digit, or 16. */

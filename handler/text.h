@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <memzbc/config.h>
 
@@ -34,11 +35,11 @@ bool span_cut(struct span *s, const char *prefix);
 struct span next_item(struct span *rest, const char *separator);
 /* Index of @word in the list @words ("a, b, c"), or -1. */
 int word_index(const char *words, struct span word);
-/* The word at @index, which must be one of the list. */
+/* The word at @index, or the last one if there are fewer. */
 struct span word_at(const char *words, uint64_t index);
 /* Appends to the string in @text, of @size bytes; what does not fit is cut off. */
-void text_append(char *text, size_t size, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+#define text_append(text, size, ...) \
+	snprintf((text) + strlen(text), (size) - strlen(text), __VA_ARGS__)
 
 static inline int refused(int length)
 {
