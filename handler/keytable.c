@@ -155,8 +155,8 @@ const struct memzbc_key config_keys[KEYS] = {
 	[KEY_DELAY] = {
 		.name = "delay", .unit = "", .range = "0 to " TIME_MAX_TEXT, .preset = "0",
 		.when = AT_ANY_TIME,
-		.help = "Time added to each command that reads, writes, manages zones or "
-			"synchronizes",
+		.help = "Time from the arrival of each command that reads, writes, manages zones "
+			"or synchronizes to its answer",
 		.rule = RULE(DELAYS, faults.delay, NULL),
 	},
 	[KEY_DELAY_READ] = {

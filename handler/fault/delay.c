@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later OR Apache-2.0
 /*
- * delay, rate and seek: how long the answer to a command takes. The command itself is executed when
- * it arrives, and the answers of commands overlap.
+ * delay, rate and seek: how long the answer to a command takes, from its arrival. The command
+ * itself is executed when it arrives, and the answers of commands overlap.
  */
 #include <math.h>
 

@@ -142,10 +142,21 @@ static void get_status(struct memzbc_device *dev, struct request *rq,
 		rq->moved = rq->info.x.blocks;
 }
 
+/*
+ * What a delay counts from: the time that the execution takes is part of it. The stages that keep a
+ * command before have their own times.
+ */
+static uint64_t service_begins(struct memzbc_device *dev, const struct request *rq)
+{
+	bool kept = rq->flags & (MEMZBC_TRACE_REORDERED | MEMZBC_TRACE_HELD);
+
+	return kept ? dev->ops->now(dev->arg) : rq->arrived;
+}
+
 static void execute(struct memzbc_device *dev, struct request *rq)
 {
 	const struct memzbc_error_rule *rule = error_hits(dev, rq);
-	uint64_t ns;
+	uint64_t since = service_begins(dev, rq), ns;
 
 	get_status(dev, rq, rule);
 	ns = delay_of(dev, rq);
@@ -154,7 +165,7 @@ static void execute(struct memzbc_device *dev, struct request *rq)
 		ns += rule->time;
 	wake(dev, rq);
 	if (ns)
-		device_keep(dev, rq, STAGE_ANSWER, dev->ops->now(dev->arg) + ns);
+		device_keep(dev, rq, STAGE_ANSWER, since + ns);
 	else
 		answer(dev, rq);
 }

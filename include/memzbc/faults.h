@@ -68,7 +68,7 @@ struct memzbc_faults {
 	uint32_t hold_attempts;	/* writes executed in the zone meanwhile; 0 = no limit */
 	uint64_t hold_time;	/* longest time a write is kept */
 
-	uint64_t delay[MEMZBC_CLASSES];	/* added to each command of the class */
+	uint64_t delay[MEMZBC_CLASSES];	/* a command of the class takes at least so long */
 	uint64_t rate;		/* bytes per second of each command; 0 = no limit */
 	uint64_t seek;		/* time to cross the whole LBA space; 0 = none */
 

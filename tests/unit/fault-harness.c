@@ -28,9 +28,9 @@ uint64_t rig_zone(const struct rig *rig, uint32_t i)
 
 static uint64_t now(void *arg)
 {
-	const struct rig *rig = arg;
+	struct rig *rig = arg;
 
-	return rig->now;
+	return rig->now += rig->step;
 }
 
 static void arm(void *arg, uint64_t deadline)

@@ -54,6 +54,7 @@ struct rig {
 	struct dev *dev;	/* its commands reach the LUN behind the stages' back */
 	struct memzbc_device *device;
 	uint64_t now;
+	uint64_t step;		/* what the clock goes on by whenever the device looks at it */
 	uint64_t armed;
 	uint32_t completed;	/* commands */
 	uint32_t submitted;

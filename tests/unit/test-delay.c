@@ -99,6 +99,47 @@ static void one_class(void **state)
 	}
 }
 
+/* The execution is part of the delay: a command takes that long from its arrival. */
+static void from_arrival(void **state)
+{
+	struct rig *rig = rig_open(&rig_geo, &by_class);
+
+	(void)state;
+	rig->step = 10 * US;
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		uint64_t arrival = rig->now + rig->step;
+
+		submit_command(rig, i);
+		expect_eq(rig->dev, rig->armed, arrival + by_class.delay[commands[i].class]);
+		rig_run(rig);
+	}
+	rig->step = 0;
+	rig_close(rig);
+}
+
+/* What was kept before has its delay from then on, and that again is no time of the stage's. */
+static void after_hold(void **state)
+{
+	const struct memzbc_faults faults = {
+		.hold = 1, .hold_time = SECOND,
+		.delay = { [MEMZBC_CLASS_WRITE] = 5 * MS },
+	};
+	struct rig *rig = rig_open(&rig_geo, &faults);
+	uint64_t start = rig->now, zone = rig_zone(rig, 0);
+	struct io *held, *first;
+
+	(void)state;
+	held = submit_write(rig, zone + STEP, STEP, 2);
+	rig_run_until(rig, start + 100 * MS);
+	first = submit_write(rig, zone, STEP, 1);
+	rig_run(rig);
+	expect_io_good(first);
+	expect_at(first, start + 105 * MS);
+	expect_io_good(held);
+	expect_at(held, start + 105 * MS);
+	rig_close(rig);
+}
+
 /* All at once: nothing waits for another's delay. */
 static void overlap(void **state)
 {
@@ -446,6 +487,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_class),
 		cmocka_unit_test(one_class),
+		cmocka_unit_test(from_arrival),
+		cmocka_unit_test(after_hold),
 		cmocka_unit_test(overlap),
 		cmocka_unit_test(throughput),
 		cmocka_unit_test(visible_at_once),
