@@ -15,18 +15,22 @@ import argparse
 import base64
 import collections
 import os
+import pathlib
+import re
 import secrets
 import selectors
 import shlex
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import termios
+import time
 import tty
 from types import FrameType
-from typing import Callable, NoReturn, Optional
+from typing import BinaryIO, Callable, NoReturn, Optional
 
 FAILED = 125
 TIMED_OUT = 124
@@ -40,6 +44,9 @@ KERNEL_ARGUMENTS = ("console=ttyS0 quiet panic=-1 mitigations=off nokaslr audit=
 # Under emulation the kernel may measure the TSC wrong when the machine is busy, and its clock would
 # then run away. This one need not be measured.
 EMULATION_ARGUMENTS = "clocksource=acpi_pm"
+# Holds this host's processors awake for as long as it is open with a latency of 0 in it
+# (the kernel's Documentation/power/pm_qos_interface.rst).
+CPU_LATENCY = "/dev/cpu_dma_latency"
 
 
 class Ended(Exception):
@@ -129,6 +136,7 @@ class Machine:
         self.sockets: dict[str, socket.socket] = {}
         self.selector = selectors.DefaultSelector()
         self.process: Optional[subprocess.Popen[bytes]] = None
+        self.awake: Optional[BinaryIO] = None
 
     def start(self) -> None:
         """Start QEMU and send the request."""
@@ -146,6 +154,39 @@ class Machine:
         for end in theirs.values():
             end.close()
         self.sockets["control"].sendall(base64.b64encode(self.request()) + b"\n")
+        if self.arguments.steady:
+            self.keep_awake()
+            self.pin_processors()
+
+    def keep_awake(self) -> None:
+        """Have no processor of this host sleep, where the host lets us."""
+        try:
+            self.awake = open(CPU_LATENCY, "wb", buffering=0)
+            self.awake.write(struct.pack("=i", 0))
+        except OSError as error:
+            say(f"this host's processors may sleep: {error}")
+
+    def pin_processors(self) -> None:
+        """Give each processor of the machine one of this host's: the scheduler may put two on one
+        for milliseconds."""
+        assert self.process
+        hosts = sorted(os.sched_getaffinity(0))
+        while len(threads := self.processors()) < int(self.arguments.cpus):
+            if self.process.poll() is not None:
+                return  # run() tells why
+            time.sleep(0.01)
+        for number, thread in threads.items():
+            os.sched_setaffinity(thread, {hosts[number % len(hosts)]})
+
+    def processors(self) -> dict[int, int]:
+        """QEMU's threads of the machine's processors, named "CPU 0/TCG" and so on."""
+        assert self.process
+        threads = {}
+        for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
+            processor = re.match(r"CPU (\d+)/", (task / "comm").read_text(errors="replace"))
+            if processor:
+                threads[int(processor[1])] = int(task.name)
+        return threads
 
     def qemu(self, fds: dict[str, int]) -> list[str]:
         """QEMU's command line."""
@@ -155,6 +196,8 @@ class Machine:
         kvm = given.accel == "kvm"
         line += (["-accel", "kvm", "-cpu", "host"] if kvm
                  else ["-accel", "tcg,thread=multi", "-cpu", "max"])
+        if given.steady:
+            line += ["-name", "memzbc,debug-threads=on"]
         words = [KERNEL_ARGUMENTS, "" if kvm else EMULATION_ARGUMENTS, given.append]
         line += ["-kernel", given.kernel, "-initrd", given.initrd,
                  "-append", " ".join(filter(None, words)),
@@ -254,6 +297,8 @@ class Machine:
         if self.process:
             self.process.kill()
             self.process.wait()
+        if self.awake:
+            self.awake.close()
 
 
 def read_some(fd: int) -> bytes:
@@ -289,7 +334,8 @@ def parse_arguments() -> argparse.Namespace:
         parser.add_argument(f"--{name}", default="")
     for name in ("share", "env"):
         parser.add_argument(f"--{name}", action="append", default=[])
-    parser.add_argument("--terminal", action="store_true")
+    for name in ("terminal", "steady"):
+        parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("command", nargs="+")
     return parser.parse_args()
 
