@@ -12,7 +12,7 @@ OWN_LITTLE=600 # microseconds for a command without a delay
 
 start_daemon
 # One processor for the device, the other for fio: neither waits for the other.
-taskset --all-tasks --cpu-list --pid 0 "$(pgrep -o tcmu-runner)" >/dev/null
+taskset --all-tasks --cpu-list --pid 0 "$RUNNER" >/dev/null
 lun_create d 1G zone_size=64M/conv=4/trace=0
 scheduler "$DISK" none
 
