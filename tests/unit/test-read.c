@@ -219,7 +219,8 @@ static void short_buffer(struct dev *dev)
 	for (size_t i = 0; i < ARRAY_SIZE(lbas); i++)
 		for (size_t k = 0; k < ARRAY_SIZE(missing); k++) {
 			dev->short_by = missing[k];
-			expect_eq(dev, read_blocks(dev, lbas[i], 3), SAM_STAT_CHECK_CONDITION);
+			expect_sense(dev, read_blocks(dev, lbas[i], 3), HARDWARE_ERROR,
+				     ASC_INTERNAL_TARGET_FAILURE);
 		}
 }
 

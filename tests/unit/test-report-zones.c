@@ -263,15 +263,18 @@ static void ragged_lengths(struct dev *dev)
 	}
 }
 
+/* The buffer, not the ALLOCATION LENGTH, which would cut silently. */
 static void short_buffer(struct dev *dev)
 {
 	dev->short_by = 1;
-	expect_eq(dev, report_zones(dev, 0, 0, 2 * ZONE_DESC_LEN), SAM_STAT_CHECK_CONDITION);
+	expect_sense(dev, report_zones(dev, 0, 0, 2 * ZONE_DESC_LEN), HARDWARE_ERROR,
+		     ASC_INTERNAL_TARGET_FAILURE);
 	dev->short_by = 2 * ZONE_DESC_LEN;
-	expect_eq(dev, report_zones(dev, 0, 0, 2 * ZONE_DESC_LEN), SAM_STAT_CHECK_CONDITION);
+	expect_sense(dev, report_zones(dev, 0, 0, 2 * ZONE_DESC_LEN), HARDWARE_ERROR,
+		     ASC_INTERNAL_TARGET_FAILURE);
 	dev->short_by = 1;
-	expect_eq(dev, report_zones(dev, 0, REPORT_PARTIAL, 2 * ZONE_DESC_LEN),
-		  SAM_STAT_CHECK_CONDITION);
+	expect_sense(dev, report_zones(dev, 0, REPORT_PARTIAL, 2 * ZONE_DESC_LEN),
+		     HARDWARE_ERROR, ASC_INTERNAL_TARGET_FAILURE);
 }
 
 /* Reporting is no access: nothing changes. */

@@ -40,7 +40,7 @@ static void read_capacity(struct dev *dev)
 	for (unsigned int i = 32; i < 255; i++)
 		expect_eq(dev, dev->in[i], 0);
 	dev->short_by = 1;
-	expect_eq(dev, run_in(dev, capacity10, 8), SAM_STAT_CHECK_CONDITION);
+	expect_sense(dev, run_in(dev, capacity10, 8), HARDWARE_ERROR, ASC_INTERNAL_TARGET_FAILURE);
 }
 
 /* An LBA that does not fit 32 bits is FFFFFFFFh; one that is FFFFFFFFh or less is itself. */
@@ -94,13 +94,11 @@ static void verify_compares(struct dev *dev)
 		expect_good(dev, verify(dev, opcode, start, 0, 1, NULL, 0));
 		expect_good(dev, verify(dev, opcode, start, 0, 3, NULL, 0));
 		dev->short_by = 1;
-		expect_eq(dev, verify(dev, opcode, start, 2, 1, data, 2 * bs),
-			  SAM_STAT_CHECK_CONDITION);
-		expect_true(dev, dev->sense.key != MISCOMPARE);
+		expect_sense(dev, verify(dev, opcode, start, 2, 1, data, 2 * bs), HARDWARE_ERROR,
+			     ASC_INTERNAL_TARGET_FAILURE);
 		dev->short_by = 1;
-		expect_eq(dev, verify(dev, opcode, start, 2, 3, data, bs),
-			  SAM_STAT_CHECK_CONDITION);
-		expect_true(dev, dev->sense.key != MISCOMPARE);
+		expect_sense(dev, verify(dev, opcode, start, 2, 3, data, bs), HARDWARE_ERROR,
+			     ASC_INTERNAL_TARGET_FAILURE);
 	}
 	/* Unwritten blocks are zeros. */
 	memset(data, 0, bs);
@@ -221,7 +219,8 @@ static void write_same_rules(struct dev *dev)
 	expect_invalid_cdb(dev, run_none(dev, cdb_with(cdb_lba(WRITE_SAME_16, 0, 1), 1, 0x08)), 1,
 			   3);
 	dev->short_by = 1;
-	expect_eq(dev, write_same(dev, WRITE_SAME_16, 0, 1, 1), SAM_STAT_CHECK_CONDITION);
+	expect_sense(dev, write_same(dev, WRITE_SAME_16, 0, 1, 1), HARDWARE_ERROR,
+		     ASC_INTERNAL_TARGET_FAILURE);
 }
 
 /* MAXIMUM WRITE SAME LENGTH and WSNZ are what the block limits page says. */

@@ -221,8 +221,8 @@ static void short_buffer(struct dev *dev)
 			struct snapshot *snap = snapshot_take(dev);
 
 			dev->short_by = missing[k];
-			expect_eq(dev, write_blocks(dev, lbas[i], blocks, 3),
-				  SAM_STAT_CHECK_CONDITION);
+			expect_sense(dev, write_blocks(dev, lbas[i], blocks, 3), HARDWARE_ERROR,
+				     ASC_INTERNAL_TARGET_FAILURE);
 			snapshot_compare(dev, snap, "short write", __FILE__, __LINE__);
 		}
 }
