@@ -116,11 +116,14 @@ def add_commands(command: AddCommand) -> None:
         "--plot", metavar="FILE.svg|png", type=typed(picture), help="the same as a picture"
     )
     add_trace(named(command("trace", show_trace, "show the last commands of a LUN")))
-    named(command("stats", show_stats, "show what a LUN has counted")).add_argument(
-        "--watch",
+    stats = named(command("stats", show_stats, "show what a LUN has counted"))
+    stats.add_argument(
+        "--watch", action="store_true", help="again and again until Ctrl-C, with rates"
+    )
+    stats.add_argument(
+        "--interval",
         metavar="SECONDS",
-        nargs="?",
-        const=1,
+        default=1,
         type=typed(positive),
-        help="again and again, every second or every SECONDS, with rates",
+        help="from one time to the next, with --watch (1)",
     )

@@ -188,8 +188,8 @@ def watch(name: str, interval: float, as_json: bool) -> int:
 
 def show_stats(args: argparse.Namespace) -> int:
     """memzbc stats"""
-    if args.watch is not None:
-        return watch(args.name, args.watch, args.json)
+    if args.watch:
+        return watch(args.name, args.interval, args.json)
     stats = control_request(args.name, "stats")["stats"]
     print(json.dumps(stats, indent=2) if args.json else stats_text(args.name, stats))
     return 0

@@ -78,7 +78,7 @@ expect_eq "unaligned writes" 0 "$(json 'd["writes"]["unaligned"]')"
 expect_match "log pages" "violations: 0"$'\n'"Total uncorrected errors *= *0" "$(log_pages)"
 
 note "statistics, again and again"
-expect_status 0 timeout --preserve-status -s INT 8 memzbc stats z1 --watch
+expect_status 0 timeout --preserve-status -s INT 8 memzbc stats --watch z1
 (($(grep -c "^z1: counted for" <<<"$OUTPUT") >= 2)) || fail "shown once: $OUTPUT"
 
 note "dev_config replaces what may change, all or nothing"
