@@ -36,6 +36,7 @@ ENDINGS = ("", "pointer", "passed", "attempts", "depth", "time", "drained", "set
 # What became of a command, in the order of legends.
 GOOD_ONE, HELD_ONE, REORDERED_ONE = "good", "held, good", "reordered, good"
 UNALIGNED, OTHER_ERROR, INJECTED_ONE = "unaligned write", "other error", "injected error"
+DROPPED_ONE = "answer dropped"
 OUTSTANDING, LOST = "no answer yet", "lost with the daemon"
 OUTCOMES = (
     GOOD_ONE,
@@ -44,6 +45,7 @@ OUTCOMES = (
     UNALIGNED,
     OTHER_ERROR,
     INJECTED_ONE,
+    DROPPED_ONE,
     OUTSTANDING,
     LOST,
 )
@@ -130,7 +132,7 @@ class Record:
         if self.state != COMPLETE:
             return LOST if self.lost else OUTSTANDING
         if self.flags & INJECTED:
-            return INJECTED_ONE
+            return DROPPED_ONE if self.flags & DROPPED else INJECTED_ONE
         if self.status != GOOD:
             return UNALIGNED if self.sense == UNALIGNED_WRITE else OTHER_ERROR
         if self.flags & HELD:

@@ -25,6 +25,7 @@ COLOURS = {
     trace.UNALIGNED: "#dd2222",
     trace.OTHER_ERROR: "#aa3377",
     trace.INJECTED_ONE: "#222222",
+    trace.DROPPED_ONE: "#8c564b",
     trace.OUTSTANDING: "#999999",
     trace.LOST: "#66ccee",
 }

@@ -186,7 +186,7 @@ class Reading(WithFiles):
             ("other error", {"status": 2, "sense": (5, 0x21, 5)}),
             ("other error", {"status": 8}),
             ("injected error", {"status": 8, "flags": 0x04}),
-            ("injected error", {"flags": 0x0C}),
+            ("answer dropped", {"flags": 0x0C}),
             ("no answer yet", {"state": 1}),
             ("no answer yet", {"state": 2, "status": 2, "sense": (3, 0x11, 0)}),
         )
