@@ -63,6 +63,28 @@ expect_written "$first"
 (($(in_log 'ABORT_TASK: Found referenced') > aborts)) || fail "no second abort in the kernel log"
 expect_eq "answers dropped" 2 "$(stat_of d 's["injected"]["drop"]')"
 
+note "one of 16 writes under way to a zone gets no answer: the zone has each of them, and just once"
+# zone_writes OPTION...: fio's 16 writes of 4 KiB to zone 6
+zone_writes() {
+	fio --name=w --filename="$DISK" --zonemode=zbd --bs=4k --ioengine=libaio --direct=1 \
+		--iodepth=16 --offset=$((6 * ZONE * 4096)) --size=64M --io_size=64k \
+		--verify=crc32c "$@"
+}
+aborts=$(in_log 'ABORT_TASK: Found referenced')
+faults d hold=16 error=drop@write@lba$((6 * ZONE + 2))@n1@t8s
+expect_status 1 zone_writes --rw=write --do_verify=0
+expect_match "fio's error" "error=Remote I/O error" "$OUTPUT"
+(($(in_log 'ABORT_TASK: Found referenced') > aborts)) || fail "no abort in the kernel log"
+expect_match "write pointer" "Write pointer LBA: $(printf '0x%x' $((6 * ZONE + 16)))" \
+	"$(sg_rep_zones --start=$((6 * ZONE)) --num=1 "$SG")"
+for ((lba = 6 * ZONE; lba < 6 * ZONE + 16; lba++)); do
+	answers="good, at once"
+	((lba != 6 * ZONE + 2)) || answers="good, late;5/21/04, at once"
+	expect_eq "writes of block $lba" "$answers" "$(writes_at d "$lba")"
+done
+expect_status 0 zone_writes --rw=read
+faults d hold=0
+
 note "LIO gives up after 5 s; the answer comes when nobody waits for it, and all goes on"
 control=dev_config=memzbc/zone_size=64M/conv=4/lba=4096,hw_block_size=4096
 backstore_create l "$control,dev_size=$((1 << 30))"
@@ -87,7 +109,7 @@ lun_find d
 faults d error=drop@write@n1@t45s
 sg_raw -t 90 -s $((BLOCKS * 4096)) -i $PATTERN "$SG" "${CDB[@]}" &>/dev/null &
 is_dropped() {
-	[[ $(stat_of d 's["injected"]["drop"]') == 3 ]]
+	[[ $(stat_of d 's["injected"]["drop"]') == 4 ]]
 }
 wait_until 20 is_dropped
 began=$SECONDS
