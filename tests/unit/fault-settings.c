@@ -84,6 +84,7 @@ static uint64_t random_in(uint64_t low, uint64_t high)
 
 	if (random_u64() % 8 == 0)
 		return random_u64() % 2 ? low : high;
+	/* cppcheck-suppress knownConditionTrueFalse ; it is 0 for all there are */
 	return low + (range ? value % range : value);
 }
 

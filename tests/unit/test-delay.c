@@ -370,8 +370,8 @@ static uint64_t seek_between(struct rig *rig, uint64_t from, uint64_t lba)
 
 static void seek(void **state)
 {
-	const uint64_t longest = 20 * MS, capacity = rig_geo.capacity;
-	struct rig *rig = rig_open(&rig_geo, &(struct memzbc_faults){ .seek = longest });
+	const uint64_t across = 20 * MS, capacity = rig_geo.capacity;
+	struct rig *rig = rig_open(&rig_geo, &(struct memzbc_faults){ .seek = across });
 	uint64_t before = 0, middle = capacity / 2;
 
 	(void)state;
@@ -379,14 +379,14 @@ static void seek(void **state)
 	for (uint64_t distance = 1; distance < capacity - 1; distance = distance * 3 / 2 + 1) {
 		uint64_t ns = seek_between(rig, 1, 1 + distance);
 
-		expect_true(rig->dev, ns > before && ns <= longest);
+		expect_true(rig->dev, ns > before && ns <= across);
 		expect_eq(rig->dev, seek_between(rig, 1 + distance, 1), ns);
 		before = ns;
 	}
-	expect_eq(rig->dev, seek_between(rig, capacity, 0), longest);
+	expect_eq(rig->dev, seek_between(rig, capacity, 0), across);
 	/* Further than half of the way takes more than half of the time, and less than all. */
 	before = seek_between(rig, capacity, middle);
-	expect_true(rig->dev, before >= longest / 2 && before < longest);
+	expect_true(rig->dev, before >= across / 2 && before < across);
 	rig_close(rig);
 }
 

@@ -8,13 +8,9 @@
 #define SLOT 5u			/* the zone that most tests change */
 #define OTHER 6u
 
-static const struct {
-	enum memzbc_zone_change change;
-	const char *name;
-} changes[] = {
-	{ MEMZBC_ZONE_EMPTY, "empty" },		{ MEMZBC_ZONE_CLOSED, "closed" },
-	{ MEMZBC_ZONE_FULL, "full" },		{ MEMZBC_ZONE_READ_ONLY, "readonly" },
-	{ MEMZBC_ZONE_OFFLINE, "offline" },
+static const enum memzbc_zone_change changes[] = {
+	MEMZBC_ZONE_EMPTY, MEMZBC_ZONE_CLOSED, MEMZBC_ZONE_FULL, MEMZBC_ZONE_READ_ONLY,
+	MEMZBC_ZONE_OFFLINE,
 };
 
 /* Takes a change, which must be accepted. */
@@ -74,14 +70,14 @@ static void any_zone_becomes_anything(struct dev *dev)
 			for (size_t k = 0; k < ARRAY_SIZE(changes); k++) {
 				uint64_t wp = make_zone(dev, SLOT, (enum zone_state)state);
 
-				change(dev, SLOT, changes[i].change);
-				expect_changed(dev, changes[i].change, wp);
-				if (changes[i].change == MEMZBC_ZONE_EMPTY)
+				change(dev, SLOT, changes[i]);
+				expect_changed(dev, changes[i], wp);
+				if (changes[i] == MEMZBC_ZONE_EMPTY)
 					wp = start_of(dev, SLOT);
-				if (changes[i].change == MEMZBC_ZONE_FULL)
+				if (changes[i] == MEMZBC_ZONE_FULL)
 					wp = end_of(dev, SLOT);
-				change(dev, SLOT, changes[k].change);
-				expect_changed(dev, changes[k].change, wp);
+				change(dev, SLOT, changes[k]);
+				expect_changed(dev, changes[k], wp);
 				change(dev, SLOT, MEMZBC_ZONE_EMPTY);
 				expect_zone(dev, start_of(dev, SLOT), ZONE_EMPTY,
 					    start_of(dev, SLOT));
@@ -241,7 +237,7 @@ static void open_zones_are_counted(struct dev *dev)
 	expect_sense(dev, zone_action(dev, SA_OPEN_ZONE, third), DATA_PROTECT,
 		     ASC_INSUFFICIENT_ZONE_RESOURCES);
 	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
-		change(dev, SLOT, changes[i].change);
+		change(dev, SLOT, changes[i]);
 		expect_good(dev, zone_action(dev, SA_OPEN_ZONE, third));
 		expect_good(dev, zone_action(dev, SA_CLOSE_ZONE, third));
 		change(dev, SLOT, MEMZBC_ZONE_EMPTY);
@@ -276,7 +272,7 @@ static void limit_holds_whatever_changes(struct dev *dev)
 		size_t c = random_below(ARRAY_SIZE(changes));
 
 		if (random_below(3) == 0)
-			change(dev, slot, changes[c].change);
+			change(dev, slot, changes[c]);
 		else if (random_below(2))
 			set(dev, slot, MEMZBC_ZONE_POINTER, random_below(4) * pblk);
 		else if (z.cond <= ZONE_CLOSED && z.wp < z.start + z.len)

@@ -419,7 +419,7 @@ static void reset(void **state)
 	struct rig *rig = rig_open(&rig_geo, &faults);
 	struct alloc_field alloc = { .at = 7, .width = 2 };
 	char *fresh = stats_json(rig), *now;
-	struct io *held;
+	struct io *early;
 
 	(void)state;
 	submit_read(rig, 0, 1);
@@ -427,10 +427,10 @@ static void reset(void **state)
 	write_steps(rig, 0, 0, 1);
 	submit_zone(rig, SA_RESET_WRITE_POINTER, Z(0));
 	submit(rig, (struct cdb){ { 0x42 } }, "", 0);
-	held = submit_write(rig, Z(1) + STEP, STEP, 1);
+	early = submit_write(rig, Z(1) + STEP, STEP, 1);
 	expect_unaligned(submit_write(rig, Z(1) + 3 * STEP, STEP, 1), Z(1));
 	rig_run(rig);
-	expect_unaligned(held, Z(1));
+	expect_unaligned(early, Z(1));
 	now = stats_json(rig);
 	assert_string_not_equal(now, fresh);
 	free(now);
