@@ -210,16 +210,17 @@ const struct memzbc_key config_keys[KEYS] = {
 			 " of them joined by +",
 		.preset = "off", .when = AT_ANY_TIME,
 		.help = "Commands that fail; the first rule that hits counts. KIND: medium "
-			"(3/11/00 or 3/0C/00 at the first bad block, those before it are "
-			"done), hardware (4/44/00), aborted (B/47/03), notready (2/04/01), "
-			"busy, full (TASK SET FULL), conflict (RESERVATION CONFLICT), drop "
-			"(done, and answered after tTIME, at most 80s, or 60s), partialBLOCKS "
-			"(so many are done, in sequential zones down to a whole physical block, "
-			"then as medium), senseKKAAQQ. PART: read, write, zone, sync, other, any, "
-			"or one operation: open, close, finish, reset, opXX, opXX.XX (medium is "
-			"for read and write, partial for write, the rest for any but other, unless "
-			"told); lbaFIRST or lbaFIRST-LAST; pPROBABILITY, as p0.01 or p1%; nCOUNT, "
-			"times; tTIME, how long the rule holds",
+			"(3/11/00 or 3/0C/00 at the first bad block, those before it are done), "
+			"hardware (4/44/00), aborted (B/47/03), notready (2/04/01), busy, full "
+			"(TASK SET FULL), conflict (RESERVATION CONFLICT), drop (done, and "
+			"answered after tTIME, at most 80s, or 60s), partialBLOCKS (so many are "
+			"done, then as medium), senseKKAAQQ; what medium and partial write to "
+			"a sequential zone ends with a whole physical block. PART: read, write, "
+			"zone, sync, other, any, or one operation: open, close, finish, reset, "
+			"opXX, opXX.XX (medium is for read and write, partial for write, the "
+			"rest for any but other, unless told); lbaFIRST or lbaFIRST-LAST, of what is "
+			"read or written, of the zones managed; pPROBABILITY, as p0.01 or p1%; "
+			"nCOUNT, times; tTIME, how long the rule holds",
 		.rule = RULE(RULES, faults.error, NULL),
 	},
 	[KEY_TRACE] = {

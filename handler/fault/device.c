@@ -161,8 +161,8 @@ static void execute(struct memzbc_device *dev, struct request *rq)
 	get_status(dev, rq, rule);
 	ns = delay_of(dev, rq);
 	rq->dropped = rule && rule->kind == MEMZBC_ERROR_DROP;
-	if (rq->dropped)
-		ns += rule->time;
+	if (rq->dropped && ns < rule->time)
+		ns = rule->time;
 	wake(dev, rq);
 	if (ns)
 		device_keep(dev, rq, STAGE_ANSWER, since + ns);

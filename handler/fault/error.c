@@ -10,20 +10,45 @@
 
 #include "stage.h"
 
-static bool touches(const struct memzbc_error_rule *rule, const struct command_info *info)
+/* What a command is about: all blocks of the zones that it changes, up to the end with ALL. */
+static struct extent extent_of(const struct memzbc_device *dev, const struct request *rq)
 {
-	uint64_t blocks = info->x.blocks;
+	struct extent x = rq->info.x;
+	uint64_t zone_size = dev->lun->geo.zone_size;
+	uint32_t zones;
+
+	switch (rq->info.class) {
+	case MEMZBC_CLASS_SYNC:
+		if (x.blocks == 0)
+			x.blocks = UINT64_MAX - x.lba;
+		break;
+	case MEMZBC_CLASS_ZONE:
+		if (!rq->info.has_range)
+			return (struct extent){ .blocks = UINT64_MAX };
+		zones = get_be16(rq->cmd.cdb + ZBC_OUT_COUNT_BYTE);
+		x.lba -= x.lba % zone_size;
+		x.blocks = (zones ? zones : 1) * zone_size;
+		break;
+	default:
+		break;
+	}
+	return x;
+}
+
+static bool touches(const struct memzbc_device *dev, const struct memzbc_error_rule *rule,
+		    const struct request *rq)
+{
+	struct extent x;
 
 	if (!rule->has_range)
 		return true;
-	/* SYNCHRONIZE CACHE: up to the end. */
-	if (info->class == MEMZBC_CLASS_SYNC && blocks == 0)
-		blocks = UINT64_MAX - info->x.lba;
-	return info->has_range && blocks > 0 && info->x.lba <= rule->last &&
-	       info->x.lba + (blocks - 1) >= rule->first;
+	x = extent_of(dev, rq);
+	return x.blocks > 0 && x.lba <= rule->last &&
+	       (rule->first <= x.lba || rule->first - x.lba < x.blocks);
 }
 
-static bool matches(const struct memzbc_error_rule *rule, const struct request *rq)
+static bool matches(const struct memzbc_device *dev, const struct memzbc_error_rule *rule,
+		    const struct request *rq)
 {
 	const uint8_t *cdb = rq->cmd.cdb;
 
@@ -37,7 +62,23 @@ static bool matches(const struct memzbc_error_rule *rule, const struct request *
 	if (rule->kind == MEMZBC_ERROR_PARTIAL && moves_data(rq) &&
 	    rq->info.x.blocks <= rule->blocks)
 		return false;
-	return touches(rule, &rq->info);
+	return touches(dev, rule, rq);
+}
+
+static bool fails_halfway(const struct memzbc_error_rule *rule, const struct request *rq)
+{
+	return (rule->kind == MEMZBC_ERROR_MEDIUM || rule->kind == MEMZBC_ERROR_PARTIAL) &&
+	       moves_data(rq);
+}
+
+/* What the LUN refuses is not executed, not even in part: there is nothing to fail halfway. */
+static bool is_refused(const struct memzbc_device *dev, const struct request *rq)
+{
+	uint8_t sense[MEMZBC_SENSE_SIZE];
+	struct memzbc_cmd cmd = rq->cmd;
+
+	cmd.sense = sense;
+	return command_check(dev->lun, &cmd) != SAM_STAT_GOOD;
 }
 
 /* For DROP, time is when the answer comes; for all others, how long the rule holds. */
@@ -52,7 +93,9 @@ const struct memzbc_error_rule *error_hits(struct memzbc_device *dev, const stru
 	for (uint32_t i = 0; i < dev->faults.error_rules; i++) {
 		const struct memzbc_error_rule *rule = &dev->faults.error[i];
 
-		if (!dev->error_left[i] || !matches(rule, rq) || expired(dev, rule))
+		if (!dev->error_left[i] || !matches(dev, rule, rq) || expired(dev, rule))
+			continue;
+		if (fails_halfway(rule, rq) && is_refused(dev, rq))
 			continue;
 		if (prng_next(&dev->error_prng[i]) % MEMZBC_PROBABILITY_SURE >= rule->probability)
 			continue;
@@ -99,7 +142,7 @@ static void shorten(uint8_t *cdb, uint64_t blocks)
 	}
 }
 
-/* All checks of the whole command precede any transfer. */
+/* error_hits() has checked the whole command, so that it is refused before any transfer. */
 static uint8_t fail_halfway(struct memzbc_device *dev, struct request *rq,
 			    const struct memzbc_error_rule *rule)
 {
@@ -107,10 +150,8 @@ static uint8_t fail_halfway(struct memzbc_device *dev, struct request *rq,
 	uint64_t good = good_blocks(dev, rq, rule);
 	struct memzbc_cmd cmd = rq->cmd;
 	uint8_t cdb[CDB_LEN_MAX];
-	uint8_t status = command_check(dev->lun, &rq->cmd);
+	uint8_t status;
 
-	if (status != SAM_STAT_GOOD)
-		return status;
 	if (good > 0) {
 		memcpy(cdb, rq->cmd.cdb, command_cdb_len(rq->cmd.cdb));
 		shorten(cdb, good);
@@ -130,11 +171,11 @@ static uint8_t fail_halfway(struct memzbc_device *dev, struct request *rq,
 uint8_t error_execute(struct memzbc_device *dev, struct request *rq,
 		      const struct memzbc_error_rule *rule)
 {
+	if (fails_halfway(rule, rq))
+		return fail_halfway(dev, rq, rule);
 	switch (rule->kind) {
 	case MEMZBC_ERROR_MEDIUM:
 	case MEMZBC_ERROR_PARTIAL:
-		if (moves_data(rq))
-			return fail_halfway(dev, rq, rule);
 		return sense_set(dev->lun, &rq->cmd, MEDIUM_ERROR, ASC_WRITE_ERROR);
 	case MEMZBC_ERROR_SENSE:
 		return sense_set(dev->lun, &rq->cmd, rule->key, rule->asc);

@@ -44,7 +44,8 @@ struct memzbc_error_rule {
 	uint32_t classes;	/* bit per enum memzbc_class */
 	int16_t opcode;		/* only this operation code, or -1 */
 	int16_t service_action;	/* and only this service action, or -1 */
-	bool has_range;		/* only commands that touch [first, last] */
+	/* Only commands that touch [first, last]; one of zones all the blocks of these. */
+	bool has_range;
 	uint64_t first, last;	/* LBAs */
 	uint32_t probability;	/* of MEMZBC_PROBABILITY_SURE */
 	uint64_t count;		/* how many times, or UINT64_MAX */

@@ -178,6 +178,25 @@ static void by_range(void **state)
 }
 
 /* Commands without a length, or whose length 0 means something. */
+/* A zone command is about all of its zones, wherever in them the range is. */
+static void by_range_zone_commands(void **state)
+{
+	const uint64_t size = rig_geo.zone_size, zone = 3 * size;
+	struct rig *rig = rig_open_failing(&rig_geo, SENSE_RULE(.has_range = true,
+							    .first = zone + 1,
+							    .last = zone + size - 1));
+	struct cdb all = { { ZBC_OUT, SA_RESET_WRITE_POINTER, [14] = 1 } };
+
+	(void)state;
+	expect_hit(submit_zone(rig, SA_RESET_WRITE_POINTER, zone));
+	expect_hit(submit_zone(rig, SA_FINISH_ZONE, zone));
+	expect_hit(submit(rig, all, "", 0));
+	expect_hit(submit(rig, cdb_zone_count(SA_RESET_WRITE_POINTER, zone - size, 2), "", 0));
+	expect_io_good(submit(rig, cdb_zone_count(SA_RESET_WRITE_POINTER, zone - size, 1), "", 0));
+	expect_io_good(submit(rig, cdb_zone_count(SA_RESET_WRITE_POINTER, zone + size, 2), "", 0));
+	rig_close(rig);
+}
+
 static void by_range_other_commands(void **state)
 {
 	const uint64_t zone = 3 * rig_geo.zone_size;
@@ -344,6 +363,7 @@ int main(void)
 		cmocka_unit_test(by_class),
 		cmocka_unit_test(by_opcode),
 		cmocka_unit_test(by_range),
+		cmocka_unit_test(by_range_zone_commands),
 		cmocka_unit_test(by_range_other_commands),
 		cmocka_unit_test(probability),
 		cmocka_unit_test(seeded),
