@@ -20,7 +20,8 @@ static uint32_t kept_in_zone(const struct memzbc_device *dev, uint32_t slot)
 static bool can_succeed_later(const struct memzbc_device *dev, const struct request *rq)
 {
 	const struct zone *z = &rq->zone;
-	uint64_t end = rq->info.x.lba + rq->info.x.blocks;
+	uint32_t pblk = dev->lun->geo.pblk;
+	uint64_t lba = rq->info.x.lba, end = lba + rq->info.x.blocks;
 
 	switch (zone_condition(dev->lun, z)) {
 	case ZONE_EMPTY:
@@ -31,8 +32,8 @@ static bool can_succeed_later(const struct memzbc_device *dev, const struct requ
 	default:
 		return false;
 	}
-	return rq->info.x.lba > zone_written_end(dev->lun, z) && end <= zone_end(z) &&
-	       end % dev->lun->geo.pblk == 0;
+	return end > lba && lba > zone_written_end(dev->lun, z) && end <= zone_end(z) &&
+	       lba % pblk == 0 && end % pblk == 0;
 }
 
 bool hold_takes(struct memzbc_device *dev, struct request *rq)

@@ -261,6 +261,8 @@ static void in_vain(void **state)
 	expect_unaligned(submit_write(rig, zone + STEP, STEP - 1, 1), zone);
 	expect_unaligned(submit_write(rig, zone + STEP, 1, 1), zone);
 	expect_unaligned(submit_write(rig, zone + STEP + 1, STEP, 1), zone);
+	expect_unaligned(submit_write(rig, zone + STEP + 1, STEP - 1, 1), zone);
+	expect_unaligned(submit_write(rig, zone + STEP, 0, 1), zone);
 	expect_io_info(submit_write(rig, end - STEP, 2 * STEP, 1), ILLEGAL_REQUEST,
 		       ASC_WRITE_BOUNDARY, end);
 	expect_io_info(submit_write(rig, rig_geo.capacity - STEP, 2 * STEP, 1), ILLEGAL_REQUEST,
