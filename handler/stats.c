@@ -18,6 +18,8 @@ struct stats *stats_new(const struct memzbc_device *dev)
 		return NULL;
 	stats->since = dev->ops->now(dev->arg);
 	stats->reads.next = stats->writes.next = NO_LBA;
+	stats->reordered.count = dev->reordered.count;
+	stats->held.count = dev->held.count;
 	stats->next_write = calloc(dev->lun->geo.slots, sizeof(*stats->next_write));
 	if (stats->next_write)
 		return stats;
@@ -159,6 +161,9 @@ void memzbc_device_stats_reset(struct memzbc_device *dev)
 		.reads.next = stats->reads.next,
 		.writes.next = stats->writes.next,
 		.outstanding.max = dev->outstanding,
+		/* Those that are kept now will end, too. */
+		.reordered.count = dev->reordered.count,
+		.held.count = dev->held.count,
 		.next_write = stats->next_write,
 	};
 }

@@ -450,6 +450,28 @@ static void reset(void **state)
 	rig_close(rig);
 }
 
+/* What is kept at the time of a reset counts as kept since: it will end. */
+static void reset_while_kept(void **state)
+{
+	const struct memzbc_faults faults = {
+		.stats = true, .hold = 1, .hold_time = SECOND, .reorder = 1, .reorder_depth = 1,
+		.reorder_time = MS,
+	};
+	struct rig *rig = rig_open(&rig_geo, &faults);
+	struct io *early = submit_write(rig, Z(0) + STEP, STEP, 1);
+
+	(void)state;
+	memzbc_device_stats_reset(rig->device);
+	expect_json(rig, "\"reordered\":{\"count\":1,\"now\":1,\"ended\":{}}");
+	rig_run_until(rig, rig->armed);
+	memzbc_device_stats_reset(rig->device);
+	expect_json(rig, "\"held\":{\"count\":1,\"now\":1,\"ended\":{}}");
+	rig_run(rig);
+	expect_json(rig, "\"held\":{\"count\":1,\"now\":0,\"ended\":{\"time\":1}}");
+	expect_unaligned(early, Z(0));
+	rig_close(rig);
+}
+
 /* With stats=0, what the log pages need is counted, and nothing else. */
 static void off(void **state)
 {
@@ -564,6 +586,7 @@ int main(void)
 		cmocka_unit_test(histograms),
 		cmocka_unit_test(zones),
 		cmocka_unit_test(reset),
+		cmocka_unit_test(reset_while_kept),
 		cmocka_unit_test(off),
 		cmocka_unit_test(memory),
 		cmocka_unit_test(resent),
