@@ -217,10 +217,10 @@ const struct memzbc_key config_keys[KEYS] = {
 			"done, then as medium), senseKKAAQQ; what medium and partial write to "
 			"a sequential zone ends with a whole physical block. PART: read, write, "
 			"zone, sync, other, any, or one operation: open, close, finish, reset, "
-			"opXX, opXX.XX (medium is for read and write, partial for write, the "
-			"rest for any but other, unless told); lbaFIRST or lbaFIRST-LAST, of what is "
-			"read or written, of the zones managed; pPROBABILITY, as p0.01 or p1%; "
-			"nCOUNT, times; tTIME, how long the rule holds",
+			"opXX, opXX.XX (medium is for read and write, partial for write, "
+			"the rest for any but other, unless told); lbaFIRST or lbaFIRST-LAST, of "
+			"what is read or written, of the zones managed; pPROBABILITY, as p0.01 "
+			"or p1%; nCOUNT, times; tTIME, how long the rule holds",
 		.rule = RULE(RULES, faults.error, NULL),
 	},
 	[KEY_TRACE] = {

@@ -256,7 +256,9 @@ static const char *settle(struct memzbc_error_rule *rule, const struct kind *kin
 	return NULL;
 }
 
-static int parse_rule(struct memzbc_error_rule *rule, struct span text, char *reason)
+/* @text is one of the rules in @whole. */
+static int parse_rule(struct memzbc_error_rule *rule, struct span text, struct span whole,
+		      char *reason)
 {
 	struct span rest = text;
 	struct span item = next_item(&rest, "@");
@@ -276,14 +278,15 @@ static int parse_rule(struct memzbc_error_rule *rule, struct span text, char *re
 		wrong = parse_part(rule, item, &seen, &accepted);
 	}
 	if (wrong)
-		return refuse(reason, "error=%.*s: '%.*s': %s; accepted: %s", SHOWN(text),
-			      SHOWN(item), wrong, accepted);
+		return refuse(reason, "error=%.*s: '%.*s': %s; accepted: %s",
+			      SHOWN(text.len ? text : whole), SHOWN(item), wrong, accepted);
 	wrong = settle(rule, kind);
 	return wrong ? refuse(reason, "error=%.*s: %s", SHOWN(text), wrong) : 0;
 }
 
 int rules_parse(struct memzbc_faults *faults, struct span text, char *reason)
 {
+	struct span whole = text;
 	int err = 0;
 
 	faults->error_rules = 0;
@@ -295,7 +298,7 @@ int rules_parse(struct memzbc_faults *faults, struct span text, char *reason)
 		if (faults->error_rules == MEMZBC_ERROR_RULES_MAX)
 			return refuse(reason, "error: too many rules; accepted: up to "
 				      TEXT(MEMZBC_ERROR_RULES_MAX));
-		err = parse_rule(&faults->error[faults->error_rules++], rule, reason);
+		err = parse_rule(&faults->error[faults->error_rules++], rule, whole, reason);
 	}
 	return err;
 }
